@@ -1,0 +1,29 @@
+"""agentlib: the agent loop, small enough to read at one sitting.
+
+An agent is a loop: ask the model, check the reply, act, record; and stop for the right reason.
+Start with `agentlib/loop.py`, or with notebooks/00_start_here.ipynb.
+"""
+
+from agentlib import errors, stops
+from agentlib.loop import replay, run_agent, steps
+from agentlib.messages import answer, ask, ask_together
+from agentlib.run import Run
+from agentlib.tools import Tool, tool
+from agentlib.trace import Event, Trace, compare
+
+__all__ = [
+    "Event",
+    "Run",
+    "Tool",
+    "Trace",
+    "answer",
+    "ask",
+    "ask_together",
+    "compare",
+    "errors",
+    "replay",
+    "run_agent",
+    "steps",
+    "stops",
+    "tool",
+]

@@ -1,0 +1,79 @@
+"""The errors that `agentlib` raises, in one tree, each saying what was wanted, what came and what to do.
+
+A model's mistake is never one of these: it becomes a message that the model can read.
+"""
+
+__all__ = [
+    "AgentLibError",
+    "FatalToolError",
+    "ReplayError",
+    "ScriptExhausted",
+    "ToolError",
+    "TraceFileError",
+    "UnrunError",
+]
+
+
+class AgentLibError(Exception):
+    """The root of all errors of this package."""
+
+
+class ToolError(AgentLibError):
+    """Raised inside a tool to give the model an error with a code of its own.
+
+    message: what went wrong and what to do next, written for the model.
+    code: a short word such as "not_found"; it becomes the result's "error".
+    """
+
+    def __init__(self, message: str, code: str = "tool_failed") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class FatalToolError(ToolError):
+    """Raised inside a tool for what no model can mend (a wrong key, a tool that is gone): it ends the run."""
+
+    def __init__(self, message: str, code: str = "fatal") -> None:
+        super().__init__(message, code)
+
+
+class UnrunError(ToolError):
+    """Raised inside a tool that refuses its arguments before it has done anything: it counts as not run."""
+
+
+class ScriptExhausted(AgentLibError):
+    """Raised when a scripted model is asked more often than it has replies.
+
+    replies: how many replies the script had.
+    """
+
+    def __init__(self, replies: int) -> None:
+        super().__init__(
+            f"The script has {replies} replies and was asked for number {replies + 1}. "
+            "Make a fresh model for each run, or add replies to the script."
+        )
+        self.replies = replies
+
+
+class ReplayError(AgentLibError):
+    """Raised when a replayed run leaves the path that was recorded.
+
+    wanted: what the recording holds at this point; came: what the new run did instead.
+    """
+
+    def __init__(self, what: str, wanted: object, came: object) -> None:
+        super().__init__(f"The replay left the recording: {what}. Recorded: {wanted!r}. Now: {came!r}.")
+        self.wanted = wanted
+        self.came = came
+
+
+class TraceFileError(AgentLibError):
+    """Raised when a file is no trace, or a trace of a version that this package cannot read.
+
+    path: the file; line: the number of the line in it, counted from 1.
+    """
+
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        super().__init__(f"{path}, line {line}: {problem}")
+        self.path = path
+        self.line = line

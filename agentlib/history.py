@@ -1,0 +1,104 @@
+"""The record of one run: it only grows, and the model reads it through a view that it cannot corrupt."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from agentlib.messages import Entry
+
+__all__ = ["History"]
+
+
+class History:
+    """The entries of one run, oldest first.
+
+    `entries` is the record. `view()` makes the list that a model gets: a new list at each call, whose
+    entries are copies. Copying everything at each of n calls would cost O(n^2), so each entry is
+    copied once, when it is added; a view that a model has written into is thrown away.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._copies: list[Any] = []
+        self._touched: list[bool] = []
+
+    def add(self, entry: Entry) -> None:
+        """Add one entry; the caller must not change it afterwards."""
+        self.entries.append(entry)
+        self._copies.append(_guard(entry, self._touched))
+
+    def view(self) -> list[Entry]:
+        """Give the history as a new list that may be changed freely: the record stays as it is."""
+        if self._touched or len(self._copies) != len(self.entries):
+            self._touched.clear()
+            self._copies = [_guard(entry, self._touched) for entry in self.entries]
+        return self._copies.copy()
+
+
+def _guard(value: Any, touched: list[bool]) -> Any:
+    """Copy nested dicts and lists into ones that tell when somebody writes into them."""
+    if type(value) is dict:
+        guarded = _GuardedDict(value)
+        guarded.touched = touched
+        for key, item in value.items():
+            if type(item) is dict or type(item) is list:
+                dict.__setitem__(guarded, key, _guard(item, touched))
+        return guarded
+    if type(value) is list:
+        items = _GuardedList([_guard(item, touched) for item in value])
+        items.touched = touched
+        return items
+    return value
+
+
+class _GuardedDict(dict[str, Any]):
+    """A dict in all respects; a change to it is noted in `touched`."""
+
+    __slots__ = ("touched",)
+    touched: list[bool]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        return {key: _unguard(item) for key, item in self.items()}
+
+    def __reduce_ex__(self, protocol: Any) -> Any:  # pickled and copied as the plain dict that it shows
+        return dict, (_unguard(self),)
+
+
+class _GuardedList(list[Any]):
+    """A list in all respects; a change to it is noted in `touched`."""
+
+    __slots__ = ("touched",)
+    touched: list[bool]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return [_unguard(item) for item in self]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return list, (_unguard(self),)
+
+
+def _unguard(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _unguard(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_unguard(item) for item in value]
+    return value
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _noting(method: Method) -> Method:
+    """Wrap a method that changes its dict or list, so that the change is noted first."""
+
+    def changed(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.touched.append(True)
+        return method(self, *args, **kwargs)
+
+    return changed  # type: ignore[return-value]
+
+
+for _name in ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update"):
+    setattr(_GuardedDict, _name, _noting(getattr(dict, _name)))
+for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__", "append", "clear", "extend", "insert",
+              "pop", "remove", "reverse", "sort"):  # fmt: skip
+    setattr(_GuardedList, _name, _noting(getattr(list, _name)))

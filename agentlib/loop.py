@@ -1,0 +1,161 @@
+"""The agent loop: ask the model, check its reply, act, record; and stop for the right reason.
+
+The loop stands here and nowhere else. `steps` is the loop itself, one event at a time; `run_agent` runs
+it to its end. What is counted and written down on the way is in `run.py`, the stop rules in `stops.py`.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+from agentlib.messages import SHAPES, ModelFunction, read_reply
+from agentlib.run import Run, RunState
+from agentlib.stops import (
+    ANSWERED,
+    CANCELLED,
+    EMPTY_REPLY,
+    FATAL_ERROR,
+    MODEL_ERROR,
+    NO_PROGRESS,
+    REPEATED_CALL,
+    STEP_LIMIT,
+    TOO_MANY_ERRORS,
+    StopReason,
+)
+from agentlib.tools import words_of
+from agentlib.trace import Event, Trace
+
+__all__ = ["replay", "run_agent", "steps"]
+
+
+def run_agent(model: ModelFunction, tools: Any, goal: str, max_steps: int = 10, **options: Any) -> Run:
+    """Run an agent until it answers or a stop rule ends it; give back a `Run`, whatever happens.
+
+    model: `model(history) -> reply`. tools: names and functions, or a list of functions or `Tool`s.
+    goal: what the user wants. max_steps: the most model calls, a whole number from 1 up.
+    Options: stops (stop rules); approve(call) -> bool (asked before a risky tool); memory(history) -> history
+    (what the model reads); closing_call (one last call for an answer after a stop); on_event(event); clock.
+    Raises ValueError or TypeError before the first model call if an argument is wrong.
+    """
+    events = steps(model, tools, goal, max_steps, **options)
+    while True:
+        try:
+            next(events)
+        except StopIteration as end:
+            run: Run = end.value
+            return run
+
+
+def steps(
+    model: ModelFunction, tools: Any, goal: str, max_steps: int = 10, **options: Any
+) -> Generator[Event, None, Run]:
+    """Run an agent and give each event as it happens; the generator's return value is the `Run`.
+
+    Arguments as for `run_agent`. Wrong ones raise here, before the first event is asked for.
+    """
+    return _run(RunState(model, tools, goal, max_steps, **options))
+
+
+def _run(state: RunState) -> Generator[Event, None, Run]:
+    """Go through the four moves until there is a reason to stop; then leave everything in order."""
+    try:
+        try:
+            reason = yield from _four_moves(state)
+            yield from state.record_not_run("the run ended before it was this request's turn.")
+            if state.closing_call and reason in _LEAVES_ROOM_FOR_CLOSING:
+                yield from _closing_call(state)
+        except KeyboardInterrupt:
+            reason = StopReason(CANCELLED, "the program was interrupted")
+        except Exception as problem:  # a stop rule, memory or on_event raised: the work so far is kept
+            reason = StopReason(FATAL_ERROR, words_of(problem))
+        yield from state.record_not_run("the run ended before it was this request's turn.")
+        yield state.finish(reason)
+        return state.result(reason)
+    finally:
+        # Reached early only if the one who asks for the events walks away.
+        for _ in state.record_not_run("the run was left before it was this request's turn."):
+            pass
+
+
+def _four_moves(state: RunState) -> Generator[Event, None, StopReason]:
+    yield state.begin()
+    while True:
+        # The limits come first: a call that would break one is not made.
+        reason = state.limit_reached()
+        if reason is not None:
+            return reason
+
+        # 1. Ask. The model gets the whole history each time: it remembers nothing.
+        yield state.asking()
+        try:
+            raw = state.model(state.view())
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # whatever a provider's client raises, the work so far is kept
+            return StopReason(MODEL_ERROR, words_of(problem))
+        reply = read_reply(raw, state.progress.steps)
+        yield state.record_reply(reply)
+
+        # 2. Check. Is it an answer? Can it be understood? May its requests run?
+        if reply.kind == "answer":
+            state.answer = reply.entry["text"]
+            return ANSWERED
+        if reply.kind == "invalid":
+            yield state.note(f"Your reply could not be read. {reply.problem} {SHAPES}")
+            continue
+        if reply.kind == "empty":
+            if state.blanks == 2:
+                return StopReason(EMPTY_REPLY, "two replies in a row had neither text nor a request")
+            yield state.note("Your reply was empty. Ask for a tool, or answer in words.")
+            continue
+        verdict = state.verdict_on(reply.calls)
+        if verdict is not None:
+            yield from state.record_not_run(
+                "another request in the same reply was a repeat. Ask again without it.", verdict.repeated
+            )
+            if verdict.stop is not None:
+                return verdict.stop
+            if verdict.note:
+                yield state.note(verdict.note)
+            continue
+
+        # 3. Act and 4. record, one request after the other: each gets exactly one result, by its id.
+        for call in reply.calls:
+            reason = state.forbidden_before()
+            if reason is not None:
+                return reason
+            yield state.acting(call)
+            outcome = state.run(call)
+            yield state.record_result(call, outcome)
+            if outcome.fatal:
+                return StopReason(FATAL_ERROR, outcome.result["message"])
+
+
+# After these stops one more call is affordable. A budget, a deadline or a cancel leaves no room for it.
+_LEAVES_ROOM_FOR_CLOSING = (STEP_LIMIT, REPEATED_CALL, NO_PROGRESS, TOO_MANY_ERRORS)
+
+
+def _closing_call(state: RunState) -> Generator[Event, None, None]:
+    """Ask once more, with no tools on offer, for an answer from what is known. The stop reason stays."""
+    yield state.note("No more tools can be used. Answer now from what you know, and say what is missing.")
+    state.limit_reached()  # brings up to date what this call reads; it is made on the caller's own request
+    state.closing = True
+    yield state.asking()
+    try:
+        reply = read_reply(state.model(state.view()), state.progress.steps)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
+        yield state.note(f"The closing call failed: {words_of(problem)}")
+        return
+    yield state.record_reply(reply)
+    if reply.kind == "answer":
+        state.answer = reply.entry["text"]
+
+
+def replay(trace: Trace, **options: Any) -> Run:
+    """Run a recorded run again, without its model and tools; equal events show that nothing has changed.
+
+    options: the options that the recorded run had, such as stops.
+    """
+    made_with: dict[str, Callable[..., Any]] = trace.tools()
+    return run_agent(trace.model(), made_with, trace.goal, trace.about.get("max_steps", trace.steps), **options)

@@ -1,0 +1,467 @@
+"""The shapes of history entries and replies, and the one door through which a reply comes in.
+
+Entries and replies are plain dicts that are ready for JSON, so that they can be printed, saved as a
+line of text and passed through a pipe.
+"""
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
+from uuid import UUID
+
+__all__ = [
+    "AnswerReply",
+    "Call",
+    "Entry",
+    "ModelFunction",
+    "Reply",
+    "ReplyUsage",
+    "ToolEntry",
+    "ToolReply",
+    "ToolsReply",
+    "UserEntry",
+    "answer",
+    "ask",
+    "ask_together",
+    "calls_in",
+    "describe",
+    "error_result",
+    "error_text",
+    "is_error",
+    "json_ready",
+    "read_reply",
+    "short",
+    "user",
+]
+
+MAX_ERROR_CHARS = 2_000
+"""An error message longer than this many characters is cut."""
+
+MAX_DEPTH = 50
+"""Lists and dicts nested deeper than this are cut off when a result is made ready for JSON."""
+
+
+# --- shapes -----------------------------------------------------------------------------------------
+
+
+class ReplyUsage(TypedDict):
+    """Tokens that the provider counted for one call: `input_tokens` read, `output_tokens` written."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+class UserEntry(TypedDict):
+    """The goal, or a note that the loop adds for the model to read."""
+
+    role: Literal["user"]
+    text: str
+
+
+class ToolEntry(TypedDict):
+    """One tool result. `id` and `tool` say which request it answers."""
+
+    role: Literal["tool"]
+    id: str
+    tool: str
+    result: Any
+
+
+class Call(TypedDict):
+    """One tool request inside a reply that makes several."""
+
+    id: str
+    tool: str
+    input: dict[str, Any]
+
+
+class AnswerReply(TypedDict):
+    """A reply that ends the run."""
+
+    type: Literal["answer"]
+    text: str
+    usage: NotRequired[ReplyUsage]
+
+
+class ToolReply(TypedDict):
+    """A reply that asks for one tool. `text` is what the model wrote beside the request."""
+
+    type: Literal["tool"]
+    tool: str
+    input: dict[str, Any]
+    id: NotRequired[str]
+    text: NotRequired[str]
+    usage: NotRequired[ReplyUsage]
+
+
+class ToolsReply(TypedDict):
+    """A reply that asks for several tools at once."""
+
+    type: Literal["tools"]
+    calls: list[Call]
+    text: NotRequired[str]
+    usage: NotRequired[ReplyUsage]
+
+
+Reply = AnswerReply | ToolReply | ToolsReply
+Entry = dict[str, Any]
+"""Any history entry: a `UserEntry`, a reply with `"role": "model"`, or a `ToolEntry`."""
+
+ModelFunction = Callable[[list[Entry]], Any]
+"""A model is any function from the history to a reply."""
+
+
+def user(text: str) -> Entry:
+    """Make a user entry."""
+    return {"role": "user", "text": text}
+
+
+def ask(tool: str, /, **input: Any) -> Entry:
+    """Make a reply that requests `tool` with `input`: `ask("stock_level", warehouse="north")`."""
+    return {"type": "tool", "tool": tool, "input": input}
+
+
+def answer(text: str) -> Entry:
+    """Make a reply that ends the run with `text`."""
+    return {"type": "answer", "text": text}
+
+
+def ask_together(*requests: Mapping[str, Any], text: str = "") -> Entry:
+    """Make one reply out of several `ask(...)` requests; each gets an id ("1", "2", ...) if it has none."""
+    calls = [
+        {"id": request.get("id", str(number)), "tool": request["tool"], "input": request["input"]}
+        for number, request in enumerate(requests, start=1)
+    ]
+    return {"type": "tools", "calls": calls, "text": text}
+
+
+def calls_in(entry: Mapping[str, Any]) -> list[Entry]:
+    """List the tool requests in a reply or in a model's history entry; empty for anything else."""
+    if entry.get("type") == "tool":
+        return [{"id": entry.get("id", ""), "tool": entry.get("tool"), "input": entry.get("input")}]
+    if entry.get("type") == "tools":
+        return list(entry.get("calls", []))
+    return []
+
+
+# --- failures as results ----------------------------------------------------------------------------
+
+
+def error_result(code: str, message: str) -> Entry:
+    """Make the result of a tool that failed; a message over 2,000 characters is cut and says so."""
+    if len(message) > MAX_ERROR_CHARS:
+        tail = f" ... (cut, {len(message)} characters in all)"
+        message = message[: MAX_ERROR_CHARS - len(tail)] + tail
+    return {"error": code, "message": message}
+
+
+def is_error(result: object) -> bool:
+    """True if a tool result says that the tool failed: a dict whose "error" is text."""
+    return type(result) is dict and type(result.get("error")) is str
+
+
+def error_text(result: object) -> str | None:
+    """Give the words of a failed result in any loop's shape, or None if the result is no failure.
+
+    `agentlib` writes `{"error": code, "message": words}`; a hand-written loop may write `{"error": words}`.
+    """
+    if isinstance(result, dict) and "error" in result:
+        return str(result.get("message", result["error"]))
+    return None
+
+
+# --- short forms ------------------------------------------------------------------------------------
+
+
+def short(value: object, limit: int = 120) -> str:
+    """Show a value in at most `limit` characters; a value that cannot be shown is named by its type."""
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except Exception:
+        text = f"<{type(value).__name__} that cannot be shown>"
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def describe(value: object) -> str:
+    """Name a value and its type, for an error message: `3.5 (float)`."""
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return f'"{short(value, 80)}" (text)'
+    return f"{short(value, 80)} ({type(value).__name__})"
+
+
+# --- ready for JSON ---------------------------------------------------------------------------------
+
+# One encoder for all: json.dumps with arguments would build a new one at each call.
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+encode_sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True).encode
+
+
+class JsonReady(NamedTuple):
+    """A value made ready for JSON: a fresh copy, its JSON text, and what had to be changed."""
+
+    value: Any
+    text: str
+    notes: tuple[str, ...]
+
+
+def json_ready(value: object) -> JsonReady:
+    """Copy a value into what JSON can hold; what it cannot hold becomes text, and a note says so.
+
+    Tuples become lists without a note. Nothing that a tool can return makes this raise.
+    """
+    if type(value) is str:  # by far the most frequent results are text and small dicts
+        return JsonReady(value, encode(value), ())
+    try:
+        text = encode(value)
+        copy = json.loads(text)
+        if copy == value:
+            return JsonReady(copy, text, ())
+    except Exception:
+        pass  # the slow way below finds out what is wrong with it
+    notes: list[str] = []
+    copy = _plain(value, notes, depth=0, parents=())
+    return JsonReady(copy, encode(copy), tuple(dict.fromkeys(notes)))
+
+
+def _plain(value: object, notes: list[str], depth: int, parents: tuple[int, ...]) -> Any:
+    """Build the JSON-ready form of any value, adding to `notes` what was changed."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        # Python refuses to write whole numbers of more than 4,300 digits as text.
+        if value.bit_length() > 10_000:
+            notes.append("a very large whole number became text")
+            return f"<whole number of {value.bit_length()} bits>"
+        return int(value)
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return float(value)
+        notes.append(f"the number {float(value)} became text, as JSON has no such number")
+        return str(float(value))
+    name = type(value).__name__
+    if id(value) in parents:
+        notes.append(f"a {name} that contains itself was cut off")
+        return f"<the same {name} again>"
+    if depth >= MAX_DEPTH:
+        notes.append(f"values nested deeper than {MAX_DEPTH} levels were cut off")
+        return "<nested too deep>"
+    inside = (*parents, id(value))
+    try:
+        if isinstance(value, Mapping):
+            return _plain_dict(value, notes, depth, inside)
+        if isinstance(value, (list, tuple)):
+            return [_plain(item, notes, depth + 1, inside) for item in value]
+        if isinstance(value, (set, frozenset)):
+            notes.append(f"a {name} became a list")
+            return [_plain(item, notes, depth + 1, inside) for item in sorted(value, key=repr)]
+        if is_dataclass(value) and not isinstance(value, type):
+            notes.append(f"a {name} became a dict")
+            named = {field.name: getattr(value, field.name) for field in fields(value)}
+            return _plain_dict(named, notes, depth, inside)
+        if isinstance(value, (bytes, bytearray)):
+            notes.append(f"{name} became text")
+            return bytes(value).decode("utf-8", errors="replace")
+        if isinstance(value, Enum):
+            return _plain(value.value, notes, depth + 1, inside)
+        if isinstance(value, (date, time, timedelta, Decimal, UUID, PurePath)):
+            notes.append(f"a {name} became text")
+            return str(value)
+    except Exception:
+        pass  # an object whose own methods raise: it is named like any other object below
+    # Its repr may hold an address that changes from run to run, so the type's name has to do.
+    # A generator is not drained here: it may never end.
+    notes.append(f"a {name} is nothing that JSON can hold; return text, numbers, lists or dicts")
+    return f"<{name}>"
+
+
+def _plain_dict(value: Mapping[Any, Any], notes: list[str], depth: int, inside: tuple[int, ...]) -> Entry:
+    plain: Entry = {}
+    for key, item in value.items():
+        name = key if isinstance(key, str) else short(_plain(key, notes, depth + 1, inside), 80)
+        if name in plain:
+            notes.append(f"two keys are both written {name!r}; the second was renamed")
+            name = next(new for n in itertools.count(2) if (new := f"{name} ({n})") not in plain)
+        plain[str.__str__(name)] = _plain(item, notes, depth + 1, inside)
+    return plain
+
+
+# --- the door ---------------------------------------------------------------------------------------
+
+
+class ReadCall(NamedTuple):
+    """One request as the loop handles it.
+
+    key: the same text for the same tool and input, whatever the order of the input's keys.
+    input_text: the input as JSON text. problem: why it cannot be run, or "".
+    """
+
+    id: str
+    tool: str
+    input: Any
+    input_text: str
+    key: str
+    problem: str
+
+    def public(self) -> Entry:
+        """Give the request as a plain dict with a fresh copy of its input."""
+        return {"id": self.id, "tool": self.tool, "input": json.loads(self.input_text)}
+
+
+class ReadReply(NamedTuple):
+    """A reply after the check.
+
+    kind: "answer", "calls", "empty" or "invalid".
+    entry: what goes into the history. calls: the requests. usage: tokens (read, written) or None.
+    problem: what is wrong with a reply of the wrong shape, in words for the model.
+    """
+
+    kind: str
+    entry: Entry
+    calls: tuple[ReadCall, ...] = ()
+    usage: tuple[int, int] | None = None
+    problem: str = ""
+
+
+SHAPES = (
+    'Reply with {"type": "answer", "text": ...}, with {"type": "tool", "tool": ..., "input": {...}}, '
+    'or with {"type": "tools", "calls": [...]}.'
+)
+
+_KNOWN_KEYS = frozenset({"type", "tool", "input", "id", "text", "calls", "usage", "role"})
+
+
+def read_reply(reply: object, step: int) -> ReadReply:
+    """Check one reply of a model and say what it is; never raises, whatever came.
+
+    step: the number of the model call, used to name requests that came without an id.
+    """
+    if type(reply) is not dict:
+        try:
+            if not isinstance(reply, dict):
+                raise TypeError
+            reply = dict(reply)  # a dict subclass may have methods of its own
+        except Exception:
+            return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
+    usage = _read_usage(reply.get("usage"))
+    kind = reply.get("type")
+    if not isinstance(kind, str):
+        kind = None
+    text = reply.get("text")
+    calls = reply.get("calls")
+    if isinstance(calls, list) and calls and kind in ("tools", "answer"):
+        return _read_batch(reply, calls, usage, step)
+    if isinstance(reply.get("tool"), str):
+        # A reply that names a tool is a request, whatever else is odd about it: text beside a
+        # request does not make it an answer (FIELD_CASES F10).
+        problem = "" if kind in ("tool", "answer") else f'its "type" must be "tool", but was {describe(reply.get("type"))}'
+        return _read_single(reply, problem, usage, step)
+    if kind == "tool":
+        return _invalid(f'"tool" must be the name of a tool, but was {describe(reply.get("tool"))}.', reply)
+    if kind == "tools" and not isinstance(calls, list):
+        return _invalid(f'"calls" must be a list of requests, but was {describe(calls)}.', reply)
+    if kind not in ("answer", "tools"):
+        return _invalid(f'"type" must be "answer", "tool" or "tools", but was {describe(reply.get("type"))}.', reply)
+    if text is None or (isinstance(text, str) and not text.strip()):
+        return ReadReply("empty", {"role": "model", "type": "empty", "text": ""}, usage=usage)
+    if not isinstance(text, str):
+        return _invalid(f'"text" must be text, but was {describe(text)}.', reply)
+    entry = {"role": "model", "type": "answer", "text": str.__str__(text)}
+    return ReadReply("answer", _with_extras(entry, reply, usage), usage=usage)
+
+
+def _read_single(reply: Entry, problem: str, usage: tuple[int, int] | None, step: int) -> ReadReply:
+    given = reply.get("id")
+    name = given if isinstance(given, str) and given.strip() else f"call_{step}"
+    call = _read_call(name, reply["tool"], reply.get("input"), "input" in reply, problem)
+    entry = {"role": "model", "type": "tool", "id": name, "tool": call.tool, "input": call.input}
+    if isinstance(reply.get("text"), str) and reply["text"].strip():
+        entry["text"] = str.__str__(reply["text"])
+    return ReadReply("calls", _with_extras(entry, reply, usage), (call,), usage)
+
+
+def _read_batch(reply: Entry, calls: list[Any], usage: tuple[int, int] | None, step: int) -> ReadReply:
+    for number, call in enumerate(calls, start=1):
+        if not isinstance(call, dict) or not isinstance(call.get("tool"), str):
+            return _invalid(f'Request {number} of {len(calls)} names no tool: {describe(call)}.', reply)
+    names = _unique_ids([call.get("id") for call in calls], step)
+    read = tuple(
+        _read_call(name, call["tool"], call.get("input"), "input" in call, "")
+        for name, call in zip(names, calls, strict=True)
+    )
+    stored = [{"id": call.id, "tool": call.tool, "input": call.input} for call in read]
+    entry: Entry = {"role": "model", "type": "tools", "calls": stored}
+    if isinstance(reply.get("text"), str) and reply["text"].strip():
+        entry["text"] = str.__str__(reply["text"])
+    return ReadReply("calls", _with_extras(entry, reply, usage), read, usage)
+
+
+def _unique_ids(given: Iterable[object], step: int) -> list[str]:
+    """Keep the ids that are given and unique within this one reply; make up the others.
+
+    Only within the reply: models use "call_1" again in every reply (FIELD_CASES F2).
+    """
+    given = list(given)
+    taken = {name for name in given if isinstance(name, str)}
+    names: list[str] = []
+    for number, name in enumerate(given, start=1):
+        if not isinstance(name, str) or not name.strip() or name in names:
+            name = f"call_{step}_{number}"
+            while name in taken:
+                name += "x"
+            taken.add(name)
+        names.append(name)
+    return names
+
+
+def _read_call(name: str, tool: str, given: object, present: bool, problem: str) -> ReadCall:
+    tool = str.__str__(tool)
+    ready = json_ready(given)
+    if not problem:
+        if not present:
+            problem = '"input" is missing; it is an object with the arguments'
+        elif not isinstance(given, dict):
+            problem = f'"input" must be an object with the arguments, but was {describe(given)}'
+        elif ready.notes:
+            problem = f'"input" must hold plain JSON values: {"; ".join(ready.notes)}'
+    text = ready.text
+    # One key needs no sorting. Nested inputs are sorted at every level.
+    flat = type(ready.value) is dict and len(ready.value) <= 1 and "{" not in text[1:]
+    key = f"{tool} {text if flat else encode_sorted(ready.value)}"
+    return ReadCall(name, tool, ready.value, text, key, problem)
+
+
+def _with_extras(entry: Entry, reply: Entry, usage: tuple[int, int] | None) -> Entry:
+    """Keep what a provider's adapter put beside the reply (a signature, say); nothing is lost."""
+    if usage is not None:
+        entry["usage"] = {"input_tokens": usage[0], "output_tokens": usage[1]}
+    if not _KNOWN_KEYS.issuperset(reply):
+        extras = {key: item for key, item in reply.items() if key not in _KNOWN_KEYS}
+        entry.update(json_ready(extras).value)
+    return entry
+
+
+def _read_usage(usage: object) -> tuple[int, int] | None:
+    """Read the two token counts; anything but two whole numbers from 0 up is no usage."""
+    if not isinstance(usage, dict):
+        return None
+    counts = (usage.get("input_tokens"), usage.get("output_tokens"))
+    if all(type(count) is int and count >= 0 for count in counts):
+        return counts  # type: ignore[return-value]
+    return None
+
+
+def _invalid(problem: str, reply: object) -> ReadReply:
+    usage = _read_usage(reply.get("usage")) if isinstance(reply, dict) else None
+    entry = {"role": "model", "type": "invalid", "text": short(reply, 200)}
+    return ReadReply("invalid", entry, usage=usage, problem=problem)

@@ -1,0 +1,133 @@
+"""Stand-ins for a language model: free, offline, and the same at every run.
+
+A model is any function `model(history) -> reply`. Make a fresh one for each run: some of these count
+their calls.
+"""
+
+import copy
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from agentlib.errors import ReplayError, ScriptExhausted
+from agentlib.messages import Entry, ModelFunction, ask
+
+__all__ = ["LoopingModel", "NoisyModel", "RecordingModel", "ReplayModel", "RuleModel", "ScriptedModel"]
+
+
+class ScriptedModel:
+    """Gives the replies of a script, one a call, whatever the history says.
+
+    replies: in order. Raises ScriptExhausted when it is asked once more than it has replies.
+    """
+
+    def __init__(self, replies: Iterable[Any]) -> None:
+        self.replies = list(replies)
+        self.calls = 0
+
+    def __call__(self, history: list[Entry]) -> Any:
+        if self.calls == len(self.replies):
+            raise ScriptExhausted(len(self.replies))
+        self.calls += 1
+        # A copy, as a real model's reply is new each time: a loop may add keys to what it gets.
+        return copy.deepcopy(self.replies[self.calls - 1])
+
+    def __repr__(self) -> str:
+        return f"ScriptedModel({self.calls} of {len(self.replies)} replies given)"
+
+
+Rule = Callable[[list[Entry]], Any]
+
+
+class RuleModel:
+    """Follows rules: each rule gets the history and gives a reply, or None to pass on to the next rule.
+
+    rules: tried in order at each call. Raises ValueError if no rule has a reply.
+    """
+
+    def __init__(self, *rules: Rule) -> None:
+        self.rules = rules
+
+    def __call__(self, history: list[Entry]) -> Any:
+        for rule in self.rules:
+            reply = rule(history)
+            if reply is not None:
+                return reply
+        raise ValueError(f"None of the {len(self.rules)} rules has a reply after {len(history)} entries.")
+
+
+class LoopingModel:
+    """Asks for the same tool with the same input at every call, and never answers."""
+
+    def __init__(self, tool: str, /, **input: Any) -> None:
+        self.reply = ask(tool, **input)
+
+    def __call__(self, history: list[Entry]) -> Any:
+        return copy.deepcopy(self.reply)
+
+
+class NoisyModel:
+    """Takes a different path from run to run, as a real model does: each call goes to one of several models.
+
+    models: the ones to choose from. rng: a seeded `random.Random`, so that a run can be repeated.
+    weights: how often each is chosen, relative to each other; None = all alike.
+    """
+
+    def __init__(
+        self, models: Sequence[ModelFunction], rng: random.Random, weights: Sequence[float] | None = None
+    ) -> None:
+        if not models:
+            raise ValueError("A noisy model needs at least one model to choose from, but got none.")
+        self.models = list(models)
+        self.rng = rng
+        self.weights = weights
+
+    def __call__(self, history: list[Entry]) -> Any:
+        (model,) = self.rng.choices(self.models, weights=self.weights)
+        return model(history)
+
+
+class RecordingModel:
+    """Passes each call on to another model and keeps what it saw and said.
+
+    histories: a copy of the history at each call. replies: a copy of each reply.
+    """
+
+    def __init__(self, model: ModelFunction) -> None:
+        self.model = model
+        self.histories: list[list[Entry]] = []
+        self.replies: list[Any] = []
+
+    def __call__(self, history: list[Entry]) -> Any:
+        self.histories.append(copy.deepcopy(history))
+        reply = self.model(history)
+        self.replies.append(copy.deepcopy(reply))
+        return reply
+
+
+class ReplayModel:
+    """Gives the replies of a recorded run again, and makes sure that the new run is the same so far.
+
+    replies: the recorded replies, in order. lengths: how many entries each call read.
+    ended_with: the message of the model error that ended the recorded run; None = it did not end so.
+    Raises ReplayError as soon as a call reads another number of entries, or comes after the last one.
+    """
+
+    def __init__(self, replies: Sequence[Any], lengths: Sequence[int], ended_with: str | None = None) -> None:
+        if len(replies) != len(lengths):
+            raise ValueError(f"{len(replies)} replies and {len(lengths)} lengths do not pair up.")
+        self.ended_with = ended_with
+        self.replies = list(replies)
+        self.lengths = list(lengths)
+        self.calls = 0
+
+    def __call__(self, history: list[Entry]) -> Any:
+        if self.calls == len(self.replies):
+            if self.ended_with is not None:
+                raise RuntimeError(self.ended_with)
+            raise ReplayError("one more model call came", f"{len(self.replies)} calls", "another call")
+        if len(history) != self.lengths[self.calls]:
+            what = f"model call {self.calls + 1} read another history"
+            raise ReplayError(what, f"{self.lengths[self.calls]} entries", f"{len(history)} entries")
+        self.calls += 1
+        return copy.deepcopy(self.replies[self.calls - 1])

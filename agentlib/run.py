@@ -1,0 +1,349 @@
+"""The result of a run, and the bookkeeping behind the loop: counts, events, and no request left unanswered."""
+
+import copy
+import inspect
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from agentlib.costs import Usage, entry_tokens, tokens_for
+from agentlib.history import History
+from agentlib.messages import Entry, ModelFunction, ReadCall, ReadReply, describe, user
+from agentlib.stops import (
+    Deadline,
+    Progress,
+    StepLimit,
+    StopReason,
+    StopRule,
+    Verdict,
+    read_stops,
+    whole_number,
+)
+from agentlib.tools import ToolOutcome, Worker, failure, read_tools, run_tool, words_of
+from agentlib.trace import Event, Trace
+
+__all__ = ["Run", "RunState"]
+
+Memory = Callable[[list[Entry]], list[Entry]]
+Approve = Callable[[Entry], bool]
+OnEvent = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a run, however it ended.
+
+    answer: the model's answer; None = there is none (never made up).
+    stopped: why it ended; equal to its text, such as "step limit".
+    steps: model calls made. history: every entry, in order; each request is followed by its results.
+    usage: tokens read and written. coins: entries read, summed over the calls.
+    tool_runs: tools that really ran. errors: results that are errors (an unknown tool and refused
+    arguments count here, not as runs), and replies of the wrong shape.
+    trace: the events. closing: the answer came from a closing call after the run had been stopped.
+    """
+
+    answer: str | None
+    stopped: StopReason
+    steps: int
+    history: list[Entry]
+    usage: Usage
+    tool_runs: int
+    errors: int
+    coins: int
+    trace: Trace
+    closing: bool = False
+
+    def __repr__(self) -> str:
+        return (
+            f"Run(answer={self.answer!r}, stopped={str(self.stopped)!r}, steps={self.steps}, "
+            f"tool_runs={self.tool_runs}, errors={self.errors}, entries={len(self.history)})"
+        )
+
+
+class RunState:
+    """Everything that changes while a run goes on. The loop tells it what happens; it keeps count.
+
+    Arguments as in `agentlib.run_agent`. Raises TypeError or ValueError at once for what a programmer
+    got wrong, before any model call.
+    """
+
+    def __init__(
+        self,
+        model: ModelFunction,
+        tools: object,
+        goal: str,
+        max_steps: int = 10,
+        *,
+        stops: object = (),
+        approve: Approve | None = None,
+        memory: Memory | None = None,
+        closing_call: bool = False,
+        on_event: OnEvent | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        whole_number("max_steps", max_steps)
+        if not isinstance(goal, str):
+            raise TypeError(f"goal is text, but was {describe(goal)}.")
+        _check_function("model", model)
+        for name, function in (("approve", approve), ("memory", memory), ("on_event", on_event)):
+            if function is not None:
+                _check_function(name, function)
+        self.model = model
+        self.tools = read_tools(tools)
+        self.goal = goal
+        self.approve = approve
+        self.memory = memory
+        self.closing_call = closing_call
+        self.on_event = on_event
+        self.about = {
+            "made_by": "run_agent", "goal": goal, "max_steps": max_steps, "tools": list(self.tools),
+        }  # fmt: skip
+
+        rules = sorted([StepLimit(max_steps), *read_stops(stops)], key=lambda rule: rule.order)
+        self.call_rules = _that_look(rules, "before_call")
+        self.request_rules = _that_look(rules, "on_request")
+        self.tool_rules = _that_look(rules, "before_tool")
+        self.result_rules = _that_look(rules, "on_result")
+        self.deadline = min((rule.seconds for rule in rules if isinstance(rule, Deadline)), default=None)
+
+        self.progress = Progress(clock, clock())
+        self.history = History()
+        self.history_tokens = 0
+        self.events: list[Event] = []
+        self.read: list[Entry] | None = None
+        self.reply: ReadReply | None = None
+        self.running: ReadCall | None = None
+        self.blanks = 0
+        self.estimated = False
+        self.answer: str | None = None
+        self.closing = False
+        self.worker = Worker()
+
+    # -- what happens, as events
+
+    def happened(self, event: Event) -> Event:
+        """Keep an event and show it to the one who watches."""
+        self.events.append(event)
+        if self.on_event is not None:
+            try:
+                self.on_event(event)
+            except BaseException:
+                self.on_event = None  # one that raises is not asked again: the run has to end in order
+                raise
+        return event
+
+    def _add(self, entry: Entry, chars: int) -> None:
+        self.history.add(entry)
+        self.history_tokens += tokens_for(chars)
+
+    def begin(self) -> Event:
+        """Put the goal into the history."""
+        entry = user(self.goal)
+        self._add(entry, len(self.goal))
+        return self.happened(Event("start", 0, entry))
+
+    def note(self, text: str) -> Event:
+        """Add a note for the model to read."""
+        entry = user(text)
+        self._add(entry, len(text))
+        return self.happened(Event("note", self.progress.steps, entry))
+
+    # -- before the call
+
+    def limit_reached(self) -> StopReason | None:
+        """Look at every limit; a reason means that the next call must not be made."""
+        progress = self.progress
+        if self.memory is None:
+            progress.next_entries = len(self.history.entries)
+            progress.next_tokens = self.history_tokens
+        else:
+            self.read = _read_memory(self.memory, self.history.view())
+            progress.next_entries = len(self.read)
+            progress.next_tokens = sum(entry_tokens(entry) for entry in self.read)
+        for rule in self.call_rules:
+            reason = rule.before_call(progress)
+            if reason is not None:
+                return reason if isinstance(reason, StopReason) else StopReason(reason)
+        return None
+
+    # -- 1. ask
+
+    def asking(self) -> Event:
+        """Count the call that is about to be made, and what it reads."""
+        progress = self.progress
+        progress.steps += 1
+        progress.coins += progress.next_entries
+        read = None
+        if self.read is not None and self.read != self.history.entries:
+            read = copy.deepcopy(self.read)  # what memory= made of the history
+        return self.happened(
+            Event("ask", progress.steps, entries=progress.next_entries, tokens=progress.next_tokens, read=read)
+        )
+
+    def view(self) -> list[Entry]:
+        """Give what the model reads: a list that it may change without harm to the record."""
+        return self.history.view() if self.read is None else list(self.read)
+
+    def record_reply(self, reply: ReadReply) -> Event:
+        """Put the model's reply into the history, and count its tokens."""
+        progress, entry = self.progress, reply.entry
+        chars = len(entry.get("text", "")) + sum(len(call.tool) + len(call.input_text) for call in reply.calls)
+        if self.closing:
+            entry["closing"] = True
+        self.reply = reply
+        self._add(entry, chars)
+        if reply.usage is None:
+            read, written = progress.next_tokens, tokens_for(chars)
+            self.estimated = True
+        else:
+            read, written = reply.usage
+        progress.input_tokens += read
+        progress.output_tokens += written
+        self.blanks = self.blanks + 1 if reply.kind == "empty" else 0
+        if reply.kind == "invalid":
+            progress.errors += 1
+        return self.happened(Event("reply", progress.steps, entry, tokens=read))
+
+    # -- 2. check
+
+    def verdict_on(self, calls: Sequence[ReadCall]) -> Verdict | None:
+        """Ask the rules about requests; a verdict means that none of these requests is run."""
+        for rule in self.request_rules:
+            verdict = rule.on_request(calls)
+            if verdict is not None:
+                return verdict
+        return None
+
+    def forbidden_before(self) -> StopReason | None:
+        """Look at a cancel and at the deadline before a tool runs."""
+        for rule in self.tool_rules:
+            reason = rule.before_tool(self.progress)
+            if reason is not None:
+                return reason if isinstance(reason, StopReason) else StopReason(reason)
+        return None
+
+    # -- 3. act
+
+    def acting(self, call: ReadCall) -> Event:
+        """Say which tool is about to run."""
+        self.running = call
+        return self.happened(Event("act", self.progress.steps, id=call.id, text=call.tool))
+
+    def run(self, call: ReadCall) -> ToolOutcome:
+        """Run one request: ask a person first if the tool is risky, keep to the time limits."""
+        if call.problem:
+            return failure("invalid_input", f"The request cannot be run: {call.problem}.", ran=False)
+        tool = self.tools.get(call.tool)
+        if tool is not None and tool.risky:
+            refusal = _ask_person(self.approve, call)
+            if refusal:
+                return failure("not_approved", refusal, ran=False, failed=False)
+        wait = tool.timeout_seconds if tool else None
+        if self.deadline is not None:
+            left = max(0.0, self.deadline - self.progress.seconds)
+            wait = left if wait is None else min(wait, left)
+        return run_tool(self.tools, call.tool, call.input_text, worker=self.worker, wait_seconds=wait)
+
+    # -- 4. record
+
+    def record_result(self, call: ReadCall, outcome: ToolOutcome, rules: bool = True) -> Event:
+        """Put a result into the history, right behind its request, and let the rules see it.
+
+        rules: False for a result that the loop made up itself; it says nothing about the tool.
+        """
+        progress = self.progress
+        self.running = None
+        if outcome.ran:
+            progress.tool_runs += 1
+            progress.tools_ran[call.tool] += 1
+        if outcome.failed:
+            progress.errors += 1
+        if rules and self.result_rules:
+            tool = self.tools.get(call.tool)
+            for rule in self.result_rules:
+                rule.on_result(call, outcome.text, tool is not None and tool.repeatable)
+        entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}
+        self._add(entry, len(outcome.text))
+        text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
+        return self.happened(Event("result", progress.steps, entry, ran=outcome.ran, text=text))
+
+    def unanswered(self) -> Sequence[ReadCall]:
+        """List the requests of the last reply that have no result in the history yet."""
+        entries = self.history.entries
+        results = 0
+        while entries and entries[-1 - results]["role"] == "tool":
+            results += 1
+        if self.reply is None or not entries or entries[-1 - results] is not self.reply.entry:
+            return ()
+        return self.reply.calls[results:]
+
+    def record_not_run(self, why: str, repeated: frozenset[str] = frozenset()) -> Iterable[Event]:
+        """Give every request that is still unanswered a result which says that it did not run."""
+        for call in self.unanswered():
+            if call is self.running:
+                words, ran = "It was begun and not finished; what it has done so far is not known.", True
+            elif call.key in repeated:
+                words, ran = "Not run again: the same request gave the same result each time before.", False
+            else:
+                words, ran = f"Not run: {why}", False
+            outcome = failure("not_finished" if ran else "not_run", words, ran=ran, failed=ran)
+            yield self.record_result(call, outcome, rules=False)
+
+    # -- the end
+
+    def finish(self, reason: StopReason) -> Event:
+        """Say why the run ended. Whatever watches must not spoil the result any more."""
+        self.worker.close()
+        said = {"answer": self.answer, "detail": getattr(reason, "detail", "")}
+        event = Event("stop", self.progress.steps, said, text=str(reason))
+        try:
+            return self.happened(event)
+        except (Exception, KeyboardInterrupt) as problem:
+            said["detail"] = f"on_event raised at the very end: {words_of(problem)}"
+            return event
+
+    def result(self, reason: StopReason) -> Run:
+        """Put the run together."""
+        progress = self.progress
+        return Run(
+            answer=self.answer,
+            stopped=reason,
+            steps=progress.steps,
+            history=self.history.entries,
+            usage=Usage(progress.input_tokens, progress.output_tokens, self.estimated),
+            tool_runs=progress.tool_runs,
+            errors=progress.errors,
+            coins=progress.coins,
+            trace=Trace(tuple(self.events), self.about),
+            closing=self.closing and self.answer is not None,
+        )
+
+
+def _check_function(name: str, function: object) -> None:
+    if not callable(function):
+        raise TypeError(f"{name} is a function, but was {describe(function)}.")
+    if inspect.iscoroutinefunction(function):
+        raise TypeError(f"{name} is a plain function, but {describe(function)} is written with `async def`.")
+
+
+def _that_look(rules: Sequence[StopRule], moment: str) -> list[StopRule]:
+    """Pick the rules that look at this moment; the others need not be asked at every step."""
+    return [rule for rule in rules if getattr(type(rule), moment) is not getattr(StopRule, moment)]
+
+
+def _read_memory(memory: Memory, view: list[Entry]) -> list[Entry]:
+    read = memory(view)
+    if not isinstance(read, list) or not all(isinstance(entry, dict) for entry in read):
+        raise TypeError(f"memory gives a list of history entries, but gave {describe(read)}.")
+    return read
+
+
+def _ask_person(approve: Approve | None, call: ReadCall) -> str:
+    """Ask whether a risky tool may run; "" = yes. Only True is a yes, and no answer is a no."""
+    if approve is None:
+        return f"{call.tool} needs a person's yes, and nobody can be asked in this run. It was not run."
+    try:
+        yes = approve(call.public())
+    except Exception as problem:
+        return f"{call.tool} needs a person's yes, and asking for it failed: {words_of(problem)}. It was not run."
+    return "" if yes is True else f"A person was asked whether {call.tool} may run and said no. It was not run."

@@ -1,0 +1,424 @@
+"""Why a run ends: the stop reasons, and the rules that end a run before the model does.
+
+A rule is a small object that says what it wants to look at: the run before a model call, the requests
+of a reply, one request before its tool runs, a result. A plain function of the run so far is a rule too.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol
+
+from agentlib.costs import Price
+from agentlib.messages import ReadCall, describe
+
+__all__ = [
+    "ANSWERED",
+    "CANCELLED",
+    "COIN_BUDGET",
+    "COST_BUDGET",
+    "DEADLINE",
+    "EMPTY_REPLY",
+    "FATAL_ERROR",
+    "MODEL_ERROR",
+    "NO_PROGRESS",
+    "REPEATED_CALL",
+    "STEP_LIMIT",
+    "TOKEN_BUDGET",
+    "TOOL_CALLED",
+    "TOO_MANY_ERRORS",
+    "Cancelled",
+    "CoinBudget",
+    "CostBudget",
+    "Deadline",
+    "NoProgress",
+    "Progress",
+    "RepeatedCall",
+    "StepLimit",
+    "StopReason",
+    "StopRule",
+    "TokenBudget",
+    "TooManyErrors",
+    "ToolCalled",
+    "Verdict",
+    "read_stops",
+    "whole_number",
+]
+
+
+class StopReason(str):
+    """Why a run ended. It is text and equal to its text: `run.stopped == "step limit"`.
+
+    detail: what happened in this very run, in words.
+    """
+
+    detail: str
+
+    def __new__(cls, text: str, detail: str = "") -> "StopReason":
+        """Make a reason; `detail` does not count when reasons are compared."""
+        reason = super().__new__(cls, text)
+        reason.detail = detail
+        return reason
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return str(self), self.detail
+
+
+ANSWERED = StopReason("answered")
+STEP_LIMIT = StopReason("step limit")
+TOKEN_BUDGET = StopReason("token budget")
+COIN_BUDGET = StopReason("coin budget")
+COST_BUDGET = StopReason("cost budget")
+DEADLINE = StopReason("deadline")
+REPEATED_CALL = StopReason("repeated call")
+NO_PROGRESS = StopReason("no progress")
+TOO_MANY_ERRORS = StopReason("too many errors")
+TOOL_CALLED = StopReason("tool called")
+EMPTY_REPLY = StopReason("empty reply")
+MODEL_ERROR = StopReason("model error")
+FATAL_ERROR = StopReason("fatal error")
+CANCELLED = StopReason("cancelled")
+
+
+@dataclass
+class Progress:
+    """The run so far, as a stop rule sees it.
+
+    steps: model calls made. tool_runs: tools that really ran. errors: results that are errors.
+    coins: entries read, summed over the calls. input_tokens, output_tokens: tokens read and written.
+    next_entries, next_tokens: what the next call would read, in entries and in (estimated) tokens.
+    tools_ran: how often each tool ran, by name. clock: gives seconds; started: the clock at the start.
+    """
+
+    clock: Callable[[], float]
+    started: float
+    steps: int = 0
+    tool_runs: int = 0
+    errors: int = 0
+    coins: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    next_entries: int = 0
+    next_tokens: int = 0
+    tools_ran: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return self.clock() - self.started
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a rule says about the requests of one reply: none of them is run.
+
+    stop: the reason to end the run; None = go on, with `note` added to the history for the model to read.
+    repeated: the keys of the requests that the verdict is about.
+    """
+
+    repeated: frozenset[str]
+    stop: StopReason | None = None
+    note: str = ""
+
+
+class StopRule:
+    """What all stop rules have in common: they are asked at four moments, and most look at one only."""
+
+    order: ClassVar[int] = 9
+    """If several rules would stop at once, the lowest order gives the reason."""
+
+    def start(self) -> "StopRule":
+        """Give the rule for one run: a rule that remembers gives a fresh one each time."""
+        return self
+
+    def before_call(self, run: Progress) -> str | None:
+        """Look at the run before a model call; a reason means that the call is not made."""
+        return None
+
+    def on_request(self, calls: Sequence[ReadCall]) -> Verdict | None:
+        """Look at the requests of a reply before any of them is run."""
+        return None
+
+    def before_tool(self, run: Progress) -> str | None:
+        """Look at the run before a tool; a reason means that the tool is not run."""
+        return None
+
+    def on_result(self, call: ReadCall, result_text: str, repeatable: bool) -> None:
+        """Look at one result, given as JSON text; `repeatable` is what its tool was declared to be."""
+
+
+# --- limits: looked at before every model call ------------------------------------------------------
+
+
+def whole_number(name: str, value: object, least: int = 1) -> int:
+    """Check a limit: a whole number from `least` up. Raises ValueError saying what was wanted and what came."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} is a whole number from {least} up, but was {describe(value)}.")
+    return value
+
+
+def _above_zero(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise ValueError(f"{name} is a number above 0, but was {describe(value)}.")
+
+
+@dataclass(frozen=True)
+class StepLimit(StopRule):
+    """At most `steps` model calls, retries and repairs included."""
+
+    steps: int
+    order = 1
+
+    def __post_init__(self) -> None:
+        whole_number("steps", self.steps)
+
+    def before_call(self, run: Progress) -> str | None:
+        if run.steps >= self.steps:
+            return StopReason(STEP_LIMIT, f"{run.steps} of {self.steps} steps used")
+        return None
+
+
+@dataclass(frozen=True)
+class TokenBudget(StopRule):
+    """At most `tokens` read and written, counting the estimate of what the next call will read."""
+
+    tokens: int
+    order = 2
+
+    def __post_init__(self) -> None:
+        whole_number("tokens", self.tokens)
+
+    def before_call(self, run: Progress) -> str | None:
+        used = run.input_tokens + run.output_tokens
+        if used + run.next_tokens > self.tokens:
+            detail = f"{used} of {self.tokens} tokens used, and the next call would read {run.next_tokens}"
+            return StopReason(TOKEN_BUDGET, detail)
+        return None
+
+
+@dataclass(frozen=True)
+class CoinBudget(StopRule):
+    """At most `coins`: a model call costs one coin for each history entry that it reads."""
+
+    coins: int
+    order = 3
+
+    def __post_init__(self) -> None:
+        whole_number("coins", self.coins)
+
+    def before_call(self, run: Progress) -> str | None:
+        if run.coins + run.next_entries > self.coins:
+            detail = f"{run.coins} of {self.coins} coins used, and the next call would cost {run.next_entries}"
+            return StopReason(COIN_BUDGET, detail)
+        return None
+
+
+@dataclass(frozen=True)
+class CostBudget(StopRule):
+    """At most `usd`, at `price`, counting the estimate of what the next call will read."""
+
+    usd: float
+    price: Price
+    order = 4
+
+    def __post_init__(self) -> None:
+        _above_zero("usd", self.usd)
+        if not isinstance(self.price, Price):
+            raise TypeError(f"price is an agentlib.costs.Price, but was {describe(self.price)}.")
+
+    def before_call(self, run: Progress) -> str | None:
+        used = self.price.usd(run.input_tokens, run.output_tokens)
+        # The comparison leaves room for the rounding of binary fractions, a billionth of a dollar.
+        if self.price.usd(run.input_tokens + run.next_tokens, run.output_tokens) > self.usd + 1e-9:
+            return StopReason(COST_BUDGET, f"{used:.6f} of {self.usd} USD used, and the next call would go over")
+        return None
+
+
+@dataclass(frozen=True)
+class Deadline(StopRule):
+    """At most `seconds` from the start; also bounds the tool that is running when the time is up."""
+
+    seconds: float
+    order = 5
+
+    def __post_init__(self) -> None:
+        _above_zero("seconds", self.seconds)
+
+    def before_call(self, run: Progress) -> str | None:
+        if run.seconds >= self.seconds:
+            return StopReason(DEADLINE, f"{self.seconds:g} s are over")
+        return None
+
+    before_tool = before_call
+
+
+@dataclass(frozen=True)
+class TooManyErrors(StopRule):
+    """Stops once `errors` results in this run were errors, whatever came between them."""
+
+    errors: int = 5
+
+    def __post_init__(self) -> None:
+        whole_number("errors", self.errors)
+
+    def before_call(self, run: Progress) -> str | None:
+        if run.errors >= self.errors:
+            return StopReason(TOO_MANY_ERRORS, f"{run.errors} errors")
+        return None
+
+
+@dataclass(frozen=True)
+class ToolCalled(StopRule):
+    """Stops once the tool called `name` has run."""
+
+    name: str
+
+    def before_call(self, run: Progress) -> str | None:
+        return StopReason(TOOL_CALLED, f"{self.name} has run") if run.tools_ran[self.name] else None
+
+
+class Event(Protocol):
+    """Anything with `is_set()`, such as `threading.Event`."""
+
+    def is_set(self) -> bool:
+        """True once the event has happened."""
+
+
+@dataclass(frozen=True)
+class Cancelled(StopRule):
+    """Stops once `event` is set, before the next model call or tool run. Set it from another thread."""
+
+    event: Event
+    order = 0
+
+    def __post_init__(self) -> None:
+        if not callable(getattr(self.event, "is_set", None)):
+            raise TypeError(f"event is something with is_set(), like threading.Event(), but was {describe(self.event)}.")
+
+    def before_call(self, run: Progress) -> str | None:
+        return StopReason(CANCELLED, "a cancel was asked for") if self.event.is_set() else None
+
+    before_tool = before_call
+
+
+# --- stuck runs -------------------------------------------------------------------------------------
+
+
+@dataclass
+class RepeatedCall(StopRule):
+    """Does not run a call for the `times`-th time if all its runs so far gave the same result.
+
+    The same call is the same tool with the same input, in any order of keys. A different result starts
+    that call's count anew; other calls in between do not. Tools declared `repeatable` are left alone.
+
+    then: "stop" ends the run. "note" goes on: the request gets a result that says "not run again" and
+    the history a note that closes the door; at `times` more requests of that call the run ends.
+    """
+
+    times: int = 3
+    then: Literal["stop", "note"] = "stop"
+    _same: dict[str, tuple[int, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _refused: Counter[str] = field(default_factory=Counter, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        whole_number("times", self.times, least=2)
+        if self.then not in ("stop", "note"):
+            raise ValueError(f'then is "stop" or "note", but was {describe(self.then)}.')
+
+    def start(self) -> "RepeatedCall":
+        return RepeatedCall(self.times, self.then)
+
+    def on_request(self, calls: Sequence[ReadCall]) -> Verdict | None:
+        repeats = {call.key: call for call in calls if self._same.get(call.key, (0, ""))[0] >= self.times - 1}
+        if not repeats:
+            return None
+        tools = ", ".join(dict.fromkeys(call.tool for call in repeats.values()))
+        keys = frozenset(repeats)
+        earlier = max(self._refused[key] for key in keys)
+        for key in keys:
+            self._refused[key] += 1
+        if self.then == "stop" or earlier >= self.times:
+            number = self.times + earlier
+            return Verdict(keys, StopReason(REPEATED_CALL, f"{tools}: the same request for the {number}. time"))
+        if earlier:
+            return Verdict(keys)
+        note = (
+            f"You have asked {tools} the very same thing before, and the result was the same each time. "
+            "It was not run again. Answer with what you know now, or say that you cannot."
+        )
+        return Verdict(keys, note=note)
+
+    def on_result(self, call: ReadCall, result_text: str, repeatable: bool) -> None:
+        if not repeatable:
+            count, last = self._same.get(call.key, (0, ""))
+            self._same[call.key] = (count + 1 if last == result_text else 1, result_text)
+
+
+@dataclass
+class NoProgress(StopRule):
+    """Stops after `steps` steps in a row whose results had all been seen before in this run, word for word.
+
+    It looks at results, not at calls, so it sees cycles of up to `steps` calls and calls that are only worded
+    anew. A result of a tool declared `repeatable` counts as new.
+    """
+
+    steps: int = 3
+    _seen: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _new: bool = field(default=True, init=False, repr=False, compare=False)
+    _stale: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        whole_number("steps", self.steps)
+
+    def start(self) -> "NoProgress":
+        return NoProgress(self.steps)
+
+    def before_call(self, run: Progress) -> str | None:
+        self._stale = 0 if self._new else self._stale + 1
+        self._new = False
+        if self._stale >= self.steps:
+            return StopReason(NO_PROGRESS, f"nothing new in the last {self._stale} steps")
+        return None
+
+    def on_result(self, call: ReadCall, result_text: str, repeatable: bool) -> None:
+        if repeatable or result_text not in self._seen:
+            self._new = True
+        self._seen.add(result_text)
+
+
+# --- rules of one's own -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FunctionRule(StopRule):
+    """A plain function of the run so far; the text that it returns is the reason."""
+
+    function: Callable[[Progress], Any]
+
+    def before_call(self, run: Progress) -> str | None:
+        reason = self.function(run)
+        if reason is None or (isinstance(reason, str) and reason):
+            return reason
+        raise TypeError(f"A stop rule gives a reason as text, or None to go on, but gave {describe(reason)}.")
+
+
+def read_stops(stops: object) -> list[StopRule]:
+    """Read the rules given to a loop: `StopRule`s and functions, sorted so that ties are decided as documented.
+
+    Raises TypeError for anything else.
+    """
+    rules = [stops] if isinstance(stops, StopRule) or callable(stops) else stops
+    if isinstance(rules, (str, bytes)) or not isinstance(rules, Iterable):
+        raise TypeError(f"stops is a list of stop rules, but was {describe(stops)}.")
+    read: list[StopRule] = []
+    for rule in rules:
+        if isinstance(rule, StopRule):
+            read.append(rule.start())
+        elif isinstance(rule, type):
+            raise TypeError(f"{rule.__name__} is a class; a rule is made with its limits: {rule.__name__}(...).")
+        elif callable(rule):
+            read.append(FunctionRule(rule))
+        else:
+            raise TypeError(f"A stop rule is a StopRule or a function of the run so far, but was {describe(rule)}.")
+    return sorted(read, key=lambda rule: rule.order)

@@ -1,0 +1,317 @@
+"""What happened in a run, as events in order: saved as JSON lines, loaded, replayed and compared."""
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agentlib.errors import FatalToolError, ReplayError, ToolError, TraceFileError, UnrunError
+from agentlib.messages import Entry, calls_in, error_text, is_error, json_ready, short
+from agentlib.models import ReplayModel
+
+__all__ = ["TRACE_VERSION", "Difference", "Event", "Trace", "compare"]
+
+TRACE_VERSION = 1
+"""The version in the first line of a saved trace; a later one is refused."""
+
+
+class Event(NamedTuple):
+    """One thing that happened. Which fields are set depends on the kind.
+
+    kind:
+      "start"    entry: the goal.
+      "ask"      entries, tokens: what the model is about to read (tokens are estimated).
+                 read: what it reads, where that is not the whole history.
+      "reply"    entry: the reply as it was recorded. tokens: tokens read by this call.
+      "act"      id, text: the request and the tool that is about to run.
+      "result"   entry: the result as it was recorded. ran: the tool's function was called.
+                 text: "" or why the tool was not asked ("not run") or that no model can mend it ("fatal").
+      "note"     entry: a user entry that the loop added.
+      "history"  entries, read: a watched loop's history now is its first `entries` entries and then `read`.
+      "line"     line: the line of the watched function that is about to run.
+      "crash"    line, text: where a watched loop raised, and what.
+      "stop"     text: the reason. entry: the answer and the details.
+    step: the number of the model call that it belongs to, from 1; 0 = before the first call.
+    """
+
+    kind: str
+    step: int
+    entry: Entry | None = None
+    entries: int = 0
+    tokens: int = 0
+    id: str = ""
+    text: str = ""
+    ran: bool = False
+    line: int = 0
+    read: list[Entry] | None = None
+
+    def as_dict(self) -> Entry:
+        """Give the event as a dict without the fields that are not set."""
+        return {
+            name: value
+            for name, value in self._asdict().items()
+            if name in ("kind", "step") or value not in (None, 0, "", False)
+        }
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The events of one run.
+
+    about: what is known of the run as a whole: made_by, goal, max_steps, tools; and for a watched loop
+    function, source and first_line. It does not count when traces are compared.
+    problem: what was wrong with the file that it was loaded from; "" = nothing.
+    """
+
+    events: tuple[Event, ...]
+    about: Entry = field(default_factory=dict, compare=False)
+    problem: str = field(default="", compare=False)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __repr__(self) -> str:
+        return f"Trace({self.steps} steps, {len(self.events)} events, stopped: {self.stopped})"
+
+    # -- what the run was
+
+    @property
+    def goal(self) -> str:
+        """The goal of the run."""
+        return str(self.about.get("goal", ""))
+
+    @property
+    def watched(self) -> bool:
+        """True if the trace was made by watching a loop from outside, not by the loop itself."""
+        return self.about.get("made_by") == "watch"
+
+    @property
+    def steps(self) -> int:
+        """Model calls made."""
+        return sum(event.kind == "ask" for event in self.events)
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the run ended; None if the trace ends before the run does."""
+        last = self._last("stop")
+        return last.text if last else None
+
+    @property
+    def answer(self) -> str | None:
+        """The answer, or None."""
+        last = self._last("stop")
+        return last.entry.get("answer") if last and last.entry else None
+
+    @property
+    def detail(self) -> str:
+        """What the stop event says beyond its reason, in words."""
+        last = self._last("stop")
+        return str(last.entry.get("detail", "")) if last and last.entry else ""
+
+    def _last(self, kind: str) -> Event | None:
+        return next((event for event in reversed(self.events) if event.kind == kind), None)
+
+    def replies(self) -> list[Entry]:
+        """List the replies of the model, in order."""
+        return [event.entry for event in self.events if event.kind == "reply" and event.entry is not None]
+
+    def history_after(self, number: int) -> list[Entry]:
+        """Give the history as it stood after the first `number` events."""
+        history: list[Entry] = []
+        for event in self.events[:number]:
+            _grow(history, event, self.watched)
+        return history
+
+    def histories(self) -> list[list[Entry]]:
+        """List what the model read at each call."""
+        history: list[Entry] = []
+        read: list[list[Entry]] = []
+        for event in self.events:
+            _grow(history, event, self.watched)
+            if event.kind == "ask":
+                read.append(list(history if event.read is None else event.read))
+        return read
+
+    def request(self, number: int) -> Entry:
+        """Give the request (id, tool, input) that event `number`, an "act" or a "result", belongs to."""
+        event = self.events[number]
+        name = event.id or (event.entry or {}).get("id")
+        for earlier in reversed(self.events[:number]):
+            if earlier.kind == "reply" and earlier.entry is not None:
+                for call in calls_in(earlier.entry):
+                    if call["id"] == name:
+                        return call
+                break
+        return {"id": name, "tool": event.text or (event.entry or {}).get("tool", ""), "input": {}}
+
+    # -- replay
+
+    def model(self) -> ReplayModel:
+        """Make a model that gives the recorded replies again, as long as the new run is like this one."""
+        return ReplayModel(
+            self.replies(),
+            [len(history) for history in self.histories()][: len(self.replies())],
+            ended_with=self.detail if self.stopped == "model error" else None,
+        )
+
+    def tools(self) -> dict[str, Callable[..., Any]]:
+        """Make tools that give the recorded results again, in order, for the recorded inputs.
+
+        Raises ReplayError inside the run if a tool gets another input than was recorded.
+        """
+        recorded: dict[str, deque[tuple[Entry, Event]]] = defaultdict(deque)
+        for number, event in enumerate(self.events):
+            if event.kind == "result" and event.text != "not run" and event.entry is not None:
+                call = self.request(number)
+                recorded[call["tool"]].append((call["input"], event))
+        names = self.about.get("tools", list(recorded))
+        return {name: _replay_tool(name, recorded[name]) for name in names}
+
+    # -- files
+
+    def save(self, path: str | Path) -> Path:
+        """Write the trace as JSON lines: a line about the run with the version, then one line an event."""
+        path = Path(path)
+        about = json_ready(self.about).value
+        lines = [json.dumps({"agentlib_trace": TRACE_VERSION, **about})]
+        lines += [json.dumps(event.as_dict()) for event in self.events]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Trace":
+        """Read a saved trace. A file cut off in the middle loads up to its last whole line, and `problem` says so.
+
+        Raises TraceFileError, naming the file and the line, if it is no trace or of a later version;
+        FileNotFoundError if there is no such file.
+        """
+        path = Path(path)
+        lines = path.read_bytes().split(b"\n")
+        about = _read_first_line(path, lines[0])
+        events: list[Event] = []
+        # A whole file ends with a line break, so the last piece is empty; anything else was cut off.
+        cut_off = lines[-1] != b"" or len(lines) == 1
+        whole = lines[1:-1]
+        for number, line in enumerate(whole, start=2):
+            events.append(_read_event(path, number, line))
+        problem = f"{path} is cut off: {len(events)} whole events were read." if cut_off else ""
+        return cls(tuple(events), about, problem)
+
+
+def _grow(history: list[Entry], event: Event, watched: bool) -> None:
+    """Bring a history up to date with one event. What a watched loop puts into it is its own affair."""
+    if event.kind == "history":
+        history[event.entries :] = event.read or []
+    elif not watched and event.kind in ("start", "reply", "result", "note") and event.entry is not None:
+        history.append(event.entry)
+
+
+def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[..., Any]:
+    def replay(**given: Any) -> Any:
+        if not recorded:
+            raise ReplayError(f"{name} was asked once more", "no further call", given)
+        wanted, event = recorded.popleft()
+        if event.ran and given != wanted:
+            raise ReplayError(f"{name} got another input", wanted, given)
+        result = (event.entry or {}).get("result")
+        if isinstance(result, dict) and is_error(result):
+            kind: type[ToolError] = FatalToolError if event.text == "fatal" else ToolError if event.ran else UnrunError
+            raise kind(error_text(result) or "", code=str(result["error"]))
+        return result
+
+    replay.__name__ = name
+    return replay
+
+
+# --- reading files ----------------------------------------------------------------------------------
+
+
+def _read_first_line(path: Path, line: bytes) -> Entry:
+    try:
+        about = json.loads(line)
+    except ValueError:
+        about = None
+    if not isinstance(about, dict) or "agentlib_trace" not in about:
+        raise TraceFileError(
+            str(path), 1, 'wanted a saved trace, whose first line is {"agentlib_trace": 1, ...}, '
+            f"but it begins with {short(line.decode('utf-8', 'replace'), 60)!r}."
+        )  # fmt: skip
+    version = about.pop("agentlib_trace")
+    if version != TRACE_VERSION:
+        raise TraceFileError(
+            str(path), 1, f"the trace is of version {version!r}; this agentlib reads version {TRACE_VERSION}. "
+            "Bring agentlib up to date, or record the run anew."
+        )  # fmt: skip
+    return about
+
+
+_FIELD_TYPES: Mapping[str, Any] = {
+    "kind": str, "step": int, "entry": dict, "entries": int, "tokens": int,
+    "id": str, "text": str, "ran": bool, "line": int, "read": list,
+}  # fmt: skip
+
+
+def _read_event(path: Path, number: int, line: bytes) -> Event:
+    try:
+        values = json.loads(line)
+    except ValueError as problem:
+        raise TraceFileError(str(path), number, f"wanted an event as JSON, but it is none ({problem}).") from None
+    if not isinstance(values, dict) or not {"kind", "step"} <= values.keys():
+        raise TraceFileError(str(path), number, 'wanted an event with "kind" and "step", but it has none.')
+    for name, value in values.items():
+        wanted = _FIELD_TYPES.get(name)
+        if wanted is None:
+            raise TraceFileError(str(path), number, f"an event has no field {name!r}.")
+        if not isinstance(value, wanted):
+            raise TraceFileError(str(path), number, f"{name!r} is a {wanted.__name__}, but was {short(value, 60)!r}.")
+    return Event(**values)
+
+
+# --- comparing --------------------------------------------------------------------------------------
+
+
+class Difference(NamedTuple):
+    """One place where two traces differ. left, right: the event there, or None where one trace has no more."""
+
+    step: int
+    left: Event | None
+    right: Event | None
+
+    def __str__(self) -> str:
+        return f"step {self.step}: {_in_words(self.left)} against {_in_words(self.right)}"
+
+
+def _in_words(event: Event | None) -> str:
+    if event is None:
+        return "nothing"
+    values = {name: value for name, value in event.as_dict().items() if name not in ("kind", "step")}
+    return f"{event.kind} {short(values, 100)}"
+
+
+def compare(left: Trace, right: Trace) -> list[Difference]:
+    """Compare two traces step by step; an empty list means that they are equal.
+
+    Within each step the events are compared in order, so that a step that differs does not make the
+    steps after it look different. Lines of a watched loop are left out: they say how, not what.
+    """
+    left_steps, right_steps = _by_step(left), _by_step(right)
+    differences = []
+    for step in sorted(left_steps.keys() | right_steps.keys()):
+        for one, other in zip_longest(left_steps.get(step, []), right_steps.get(step, [])):
+            if one != other:
+                differences.append(Difference(step, one, other))
+    return differences
+
+
+def _by_step(trace: Trace) -> dict[int, list[Event]]:
+    steps: dict[int, list[Event]] = defaultdict(list)
+    for event in trace.events:
+        if event.kind not in ("line", "history"):
+            steps[event.step].append(event)
+    return steps
