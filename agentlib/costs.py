@@ -60,7 +60,11 @@ class Price:
     def __post_init__(self) -> None:
         for name in ("input_usd", "output_usd"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, (int, float))
+                or not 0 <= value < float("inf")
+            ):
                 raise ValueError(f"{name} is a number of USD from 0 up, but was {describe(value)}.")
 
     def usd(self, input_tokens: float, output_tokens: float = 0) -> float:

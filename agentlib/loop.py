@@ -158,4 +158,6 @@ def replay(trace: Trace, **options: Any) -> Run:
     options: the options that the recorded run had, such as stops.
     """
     made_with: dict[str, Callable[..., Any]] = trace.tools()
-    return run_agent(trace.model(), made_with, trace.goal, trace.about.get("max_steps", trace.steps), **options)
+    return run_agent(
+        trace.model(), made_with, trace.goal, trace.about.get("max_steps", trace.steps), **options
+    )

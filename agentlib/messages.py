@@ -16,6 +16,8 @@ from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 from uuid import UUID
 
+from pydantic_core import to_json
+
 __all__ = [
     "AnswerReply",
     "Call",
@@ -200,9 +202,13 @@ def describe(value: object) -> str:
 
 # --- ready for JSON ---------------------------------------------------------------------------------
 
-# One encoder for all: json.dumps with arguments would build a new one at each call.
-encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-encode_sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True).encode
+# One encoder for all: json.dumps with arguments would build a new one at each call. Both write the
+# same compact text as pydantic's `to_json`, which is several times as fast on plain values.
+_SPACING = (",", ":")
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=_SPACING).encode
+encode_sorted = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=_SPACING, sort_keys=True
+).encode
 
 
 class JsonReady(NamedTuple):
@@ -218,18 +224,33 @@ def json_ready(value: object) -> JsonReady:
 
     Tuples become lists without a note. Nothing that a tool can return makes this raise.
     """
-    if type(value) is str:  # by far the most frequent results are text and small dicts
-        return JsonReady(value, encode(value), ())
     try:
-        text = encode(value)
-        copy = json.loads(text)
-        if copy == value:
-            return JsonReady(copy, text, ())
+        copy = _copy_plain(value)
+        return JsonReady(copy, to_json(copy).decode(), ())
     except Exception:
         pass  # the slow way below finds out what is wrong with it
     notes: list[str] = []
     copy = _plain(value, notes, depth=0, parents=())
     return JsonReady(copy, encode(copy), tuple(dict.fromkeys(notes)))
+
+
+def _copy_plain(value: Any) -> Any:
+    """Copy a value of nothing but JSON's own types; raises TypeError at anything else."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is dict:
+        copy = {}
+        for key, item in value.items():
+            if type(key) is not str:
+                raise TypeError
+            copy[key] = item if type(item) is str else _copy_plain(item)
+        return copy
+    if kind is list:
+        return [_copy_plain(item) for item in value]
+    if kind is float and math.isfinite(value):
+        return value
+    raise TypeError
 
 
 def _plain(value: object, notes: list[str], depth: int, parents: tuple[int, ...]) -> Any:
@@ -364,14 +385,20 @@ def read_reply(reply: object, step: int) -> ReadReply:
     if isinstance(reply.get("tool"), str):
         # A reply that names a tool is a request, whatever else is odd about it: text beside a
         # request does not make it an answer (FIELD_CASES F10).
-        problem = "" if kind in ("tool", "answer") else f'its "type" must be "tool", but was {describe(reply.get("type"))}'
+        problem = (
+            ""
+            if kind in ("tool", "answer")
+            else f'its "type" must be "tool", but was {describe(reply.get("type"))}'
+        )
         return _read_single(reply, problem, usage, step)
     if kind == "tool":
         return _invalid(f'"tool" must be the name of a tool, but was {describe(reply.get("tool"))}.', reply)
     if kind == "tools" and not isinstance(calls, list):
         return _invalid(f'"calls" must be a list of requests, but was {describe(calls)}.', reply)
     if kind not in ("answer", "tools"):
-        return _invalid(f'"type" must be "answer", "tool" or "tools", but was {describe(reply.get("type"))}.', reply)
+        return _invalid(
+            f'"type" must be "answer", "tool" or "tools", but was {describe(reply.get("type"))}.', reply
+        )
     if text is None or (isinstance(text, str) and not text.strip()):
         return ReadReply("empty", {"role": "model", "type": "empty", "text": ""}, usage=usage)
     if not isinstance(text, str):
@@ -393,7 +420,7 @@ def _read_single(reply: Entry, problem: str, usage: tuple[int, int] | None, step
 def _read_batch(reply: Entry, calls: list[Any], usage: tuple[int, int] | None, step: int) -> ReadReply:
     for number, call in enumerate(calls, start=1):
         if not isinstance(call, dict) or not isinstance(call.get("tool"), str):
-            return _invalid(f'Request {number} of {len(calls)} names no tool: {describe(call)}.', reply)
+            return _invalid(f"Request {number} of {len(calls)} names no tool: {describe(call)}.", reply)
     names = _unique_ids([call.get("id") for call in calls], step)
     read = tuple(
         _read_call(name, call["tool"], call.get("input"), "input" in call, "")

@@ -177,7 +177,9 @@ class RunState:
         if self.read is not None and self.read != self.history.entries:
             read = copy.deepcopy(self.read)  # what memory= made of the history
         return self.happened(
-            Event("ask", progress.steps, entries=progress.next_entries, tokens=progress.next_tokens, read=read)
+            Event(
+                "ask", progress.steps, entries=progress.next_entries, tokens=progress.next_tokens, read=read
+            )
         )
 
     def view(self) -> list[Entry]:
@@ -187,7 +189,9 @@ class RunState:
     def record_reply(self, reply: ReadReply) -> Event:
         """Put the model's reply into the history, and count its tokens."""
         progress, entry = self.progress, reply.entry
-        chars = len(entry.get("text", "")) + sum(len(call.tool) + len(call.input_text) for call in reply.calls)
+        chars = len(entry.get("text", "")) + sum(
+            len(call.tool) + len(call.input_text) for call in reply.calls
+        )
         if self.closing:
             entry["closing"] = True
         self.reply = reply
@@ -346,4 +350,6 @@ def _ask_person(approve: Approve | None, call: ReadCall) -> str:
         yes = approve(call.public())
     except Exception as problem:
         return f"{call.tool} needs a person's yes, and asking for it failed: {words_of(problem)}. It was not run."
-    return "" if yes is True else f"A person was asked whether {call.tool} may run and said no. It was not run."
+    return (
+        "" if yes is True else f"A person was asked whether {call.tool} may run and said no. It was not run."
+    )

@@ -209,7 +209,9 @@ class CoinBudget(StopRule):
 
     def before_call(self, run: Progress) -> str | None:
         if run.coins + run.next_entries > self.coins:
-            detail = f"{run.coins} of {self.coins} coins used, and the next call would cost {run.next_entries}"
+            detail = (
+                f"{run.coins} of {self.coins} coins used, and the next call would cost {run.next_entries}"
+            )
             return StopReason(COIN_BUDGET, detail)
         return None
 
@@ -231,7 +233,9 @@ class CostBudget(StopRule):
         used = self.price.usd(run.input_tokens, run.output_tokens)
         # The comparison leaves room for the rounding of binary fractions, a billionth of a dollar.
         if self.price.usd(run.input_tokens + run.next_tokens, run.output_tokens) > self.usd + 1e-9:
-            return StopReason(COST_BUDGET, f"{used:.6f} of {self.usd} USD used, and the next call would go over")
+            return StopReason(
+                COST_BUDGET, f"{used:.6f} of {self.usd} USD used, and the next call would go over"
+            )
         return None
 
 
@@ -294,7 +298,9 @@ class Cancelled(StopRule):
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.event, "is_set", None)):
-            raise TypeError(f"event is something with is_set(), like threading.Event(), but was {describe(self.event)}.")
+            raise TypeError(
+                f"event is something with is_set(), like threading.Event(), but was {describe(self.event)}."
+            )
 
     def before_call(self, run: Progress) -> str | None:
         return StopReason(CANCELLED, "a cancel was asked for") if self.event.is_set() else None
@@ -340,7 +346,9 @@ class RepeatedCall(StopRule):
             self._refused[key] += 1
         if self.then == "stop" or earlier >= self.times:
             number = self.times + earlier
-            return Verdict(keys, StopReason(REPEATED_CALL, f"{tools}: the same request for the {number}. time"))
+            return Verdict(
+                keys, StopReason(REPEATED_CALL, f"{tools}: the same request for the {number}. time")
+            )
         if earlier:
             return Verdict(keys)
         note = (
@@ -416,9 +424,13 @@ def read_stops(stops: object) -> list[StopRule]:
         if isinstance(rule, StopRule):
             read.append(rule.start())
         elif isinstance(rule, type):
-            raise TypeError(f"{rule.__name__} is a class; a rule is made with its limits: {rule.__name__}(...).")
+            raise TypeError(
+                f"{rule.__name__} is a class; a rule is made with its limits: {rule.__name__}(...)."
+            )
         elif callable(rule):
             read.append(FunctionRule(rule))
         else:
-            raise TypeError(f"A stop rule is a StopRule or a function of the run so far, but was {describe(rule)}.")
+            raise TypeError(
+                f"A stop rule is a StopRule or a function of the run so far, but was {describe(rule)}."
+            )
     return sorted(read, key=lambda rule: rule.order)

@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NotRequired, get_type_hints, overload
+from typing import Any, NamedTuple, NotRequired, get_type_hints, overload
 
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
@@ -85,9 +85,13 @@ def tool(
     given by name, or a type that cannot be checked; ValueError if `timeout_seconds` is not above 0.
     """
     if timeout_seconds is not None and not (
-        isinstance(timeout_seconds, (int, float)) and not isinstance(timeout_seconds, bool) and timeout_seconds > 0
+        isinstance(timeout_seconds, (int, float))
+        and not isinstance(timeout_seconds, bool)
+        and timeout_seconds > 0
     ):
-        raise ValueError(f"timeout_seconds is a number above 0, or None, but was {describe(timeout_seconds)}.")
+        raise ValueError(
+            f"timeout_seconds is a number above 0, or None, but was {describe(timeout_seconds)}."
+        )
 
     def make(function: Callable[..., Any]) -> Tool:
         return _make_tool(function, name, risky, repeatable, timeout_seconds)
@@ -112,7 +116,9 @@ def _make_tool(
         raise TypeError(f"{describe(function)} is written with `async def`; a tool is a plain function.")
     own_name = name or getattr(function, "__name__", type(function).__name__)
     if not isinstance(own_name, str) or not own_name or own_name == "<lambda>":
-        raise TypeError("A lambda has no name to call it by: write tool(..., name=...) or pass a dict of tools.")
+        raise TypeError(
+            "A lambda has no name to call it by: write tool(..., name=...) or pass a dict of tools."
+        )
     doc = inspect.getdoc(function) or ""
     arguments = _argument_check(function, own_name)
     schema = _schema(arguments, own_name)
@@ -151,14 +157,17 @@ def _argument_check(function: Callable[..., Any], name: str) -> TypeAdapter[Entr
         elif parameter.kind is not parameter.VAR_POSITIONAL:
             hint = hints.get(parameter.name, Any)
             wanted[parameter.name] = hint if parameter.default is parameter.empty else NotRequired[hint]
-    made: Any = TypedDict(name, wanted)  # type: ignore[misc]
+    make: Any = TypedDict
+    shape = make(name, wanted)
     # Strict: "140" is not taken for 140. The model is told instead, and learns what is wanted.
-    made.__pydantic_config__ = ConfigDict(extra=extra, strict=True, arbitrary_types_allowed=False)
+    shape.__pydantic_config__ = ConfigDict(extra=extra, strict=True, arbitrary_types_allowed=False)
     try:
-        return TypeAdapter(made)
+        return TypeAdapter(shape)
     except PydanticUserError as problem:
         first_line = str(problem).splitlines()[0]
-        raise TypeError(f"The arguments of tool {name} have a type that cannot be checked: {first_line}") from problem
+        raise TypeError(
+            f"The arguments of tool {name} have a type that cannot be checked: {first_line}"
+        ) from problem
 
 
 def _schema(arguments: TypeAdapter[Entry] | None, name: str) -> Entry:
@@ -167,7 +176,9 @@ def _schema(arguments: TypeAdapter[Entry] | None, name: str) -> Entry:
     try:
         schema = arguments.json_schema()
     except PydanticUserError as problem:
-        raise TypeError(f"The arguments of tool {name} have a type that JSON cannot hold: {problem}") from problem
+        raise TypeError(
+            f"The arguments of tool {name} have a type that JSON cannot hold: {problem}"
+        ) from problem
     schema.pop("title", None)
     return schema
 
@@ -195,18 +206,21 @@ def read_tools(tools: object) -> dict[str, Tool]:
                 raise TypeError(f"The name of a tool is text, but was {describe(name)}.")
         return {name: tool(function, name=name) for name, function in tools.items()}
     if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
-        raise TypeError(f"tools is a dict of names and functions, or a list of functions, but was {describe(tools)}.")
+        raise TypeError(
+            f"tools is a dict of names and functions, or a list of functions, but was {describe(tools)}."
+        )
     table: dict[str, Tool] = {}
     for function in tools:
         made = tool(function)
         if made.name in table:
-            raise ValueError(f'Two tools are called "{made.name}". Give one another name: tool(..., name=...).')
+            raise ValueError(
+                f'Two tools are called "{made.name}". Give one another name: tool(..., name=...).'
+            )
         table[made.name] = made
     return table
 
 
-@dataclass(frozen=True)
-class ToolOutcome:
+class ToolOutcome(NamedTuple):
     """What came of one request.
 
     result: JSON-ready. text: the result as JSON text. ran: the tool's function was called.
@@ -237,7 +251,9 @@ def run_tool(
     found = tools.get(name)
     if found is None:
         there = ", ".join(sorted(tools)) or "none"
-        return failure("unknown_tool", f'There is no tool called "{short(name, 80)}". Tools: {there}.', ran=False)
+        return failure(
+            "unknown_tool", f'There is no tool called "{short(name, 80)}". Tools: {there}.', ran=False
+        )
     try:
         # Parsed anew from its text, so the tool gets a copy that it may change.
         arguments = found.arguments.validate_json(input_text) if found.arguments else json.loads(input_text)

@@ -221,7 +221,9 @@ def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[
             raise ReplayError(f"{name} got another input", wanted, given)
         result = (event.entry or {}).get("result")
         if isinstance(result, dict) and is_error(result):
-            kind: type[ToolError] = FatalToolError if event.text == "fatal" else ToolError if event.ran else UnrunError
+            kind: type[ToolError] = (
+                FatalToolError if event.text == "fatal" else ToolError if event.ran else UnrunError
+            )
             raise kind(error_text(result) or "", code=str(result["error"]))
         return result
 
@@ -261,7 +263,9 @@ def _read_event(path: Path, number: int, line: bytes) -> Event:
     try:
         values = json.loads(line)
     except ValueError as problem:
-        raise TraceFileError(str(path), number, f"wanted an event as JSON, but it is none ({problem}).") from None
+        raise TraceFileError(
+            str(path), number, f"wanted an event as JSON, but it is none ({problem})."
+        ) from None
     if not isinstance(values, dict) or not {"kind", "step"} <= values.keys():
         raise TraceFileError(str(path), number, 'wanted an event with "kind" and "step", but it has none.')
     for name, value in values.items():
@@ -269,7 +273,9 @@ def _read_event(path: Path, number: int, line: bytes) -> Event:
         if wanted is None:
             raise TraceFileError(str(path), number, f"an event has no field {name!r}.")
         if not isinstance(value, wanted):
-            raise TraceFileError(str(path), number, f"{name!r} is a {wanted.__name__}, but was {short(value, 60)!r}.")
+            raise TraceFileError(
+                str(path), number, f"{name!r} is a {wanted.__name__}, but was {short(value, 60)!r}."
+            )
     return Event(**values)
 
 
