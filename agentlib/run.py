@@ -1,4 +1,4 @@
-"""The result of a run, and the bookkeeping behind the loop: counts, events, and no request left unanswered."""
+"""The result of a run, and the bookkeeping behind the loop: counts, events, every request answered."""
 
 import copy
 import inspect
@@ -349,7 +349,8 @@ def _ask_person(approve: Approve | None, call: ReadCall) -> str:
     try:
         yes = approve(call.public())
     except Exception as problem:
-        return f"{call.tool} needs a person's yes, and asking for it failed: {words_of(problem)}. It was not run."
+        why = words_of(problem)
+        return f"{call.tool} needs a person's yes, and asking for it failed: {why}. It was not run."
     return (
         "" if yes is True else f"A person was asked whether {call.tool} may run and said no. It was not run."
     )

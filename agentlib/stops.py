@@ -152,7 +152,7 @@ class StopRule:
 
 
 def whole_number(name: str, value: object, least: int = 1) -> int:
-    """Check a limit: a whole number from `least` up. Raises ValueError saying what was wanted and what came."""
+    """Check a limit: a whole number from `least` up. Raises ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{name} is a whole number from {least} up, but was {describe(value)}.")
     return value
@@ -412,7 +412,7 @@ class FunctionRule(StopRule):
 
 
 def read_stops(stops: object) -> list[StopRule]:
-    """Read the rules given to a loop: `StopRule`s and functions, sorted so that ties are decided as documented.
+    """Read the rules given to a loop, `StopRule`s and functions, sorted so that the first decides a tie.
 
     Raises TypeError for anything else.
     """

@@ -244,7 +244,8 @@ def run_tool(
 ) -> ToolOutcome:
     """Check the arguments, run the tool and turn whatever happens into a result.
 
-    tools: the table of `read_tools`. name: the tool that was asked for. input_text: its arguments as JSON text.
+    tools: the table of `read_tools`. name: the tool that was asked for.
+    input_text: its arguments as JSON text.
     worker: runs the tool when there is a time limit. wait_seconds: the time limit; None = no limit.
     Raises only KeyboardInterrupt: a person's interrupt is not a failure of the tool.
     """

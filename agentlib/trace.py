@@ -186,8 +186,9 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | Path) -> "Trace":
-        """Read a saved trace. A file cut off in the middle loads up to its last whole line, and `problem` says so.
+        """Read a saved trace.
 
+        A file that was cut off in the middle loads up to its last whole line, and `problem` says so.
         Raises TraceFileError, naming the file and the line, if it is no trace or of a later version;
         FileNotFoundError if there is no such file.
         """
@@ -247,8 +248,8 @@ def _read_first_line(path: Path, line: bytes) -> Entry:
     version = about.pop("agentlib_trace")
     if version != TRACE_VERSION:
         raise TraceFileError(
-            str(path), 1, f"the trace is of version {version!r}; this agentlib reads version {TRACE_VERSION}. "
-            "Bring agentlib up to date, or record the run anew."
+            str(path), 1, f"the trace is of version {version!r}, and this agentlib reads version "
+            f"{TRACE_VERSION}. Bring agentlib up to date, or record the run anew."
         )  # fmt: skip
     return about
 
@@ -283,7 +284,7 @@ def _read_event(path: Path, number: int, line: bytes) -> Event:
 
 
 class Difference(NamedTuple):
-    """One place where two traces differ. left, right: the event there, or None where one trace has no more."""
+    """One place where two traces differ. left, right: the event there; None where a trace has no more."""
 
     step: int
     left: Event | None
