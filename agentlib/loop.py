@@ -60,19 +60,19 @@ def _run(state: RunState) -> Generator[Event, None, Run]:
     try:
         try:
             reason = yield from _four_moves(state)
-            yield from state.record_not_run("the run ended before it was this request's turn.")
+            yield from state.record_not_run()
             if state.closing_call and reason in _LEAVES_ROOM_FOR_CLOSING:
                 yield from _closing_call(state)
         except KeyboardInterrupt:
             reason = StopReason(CANCELLED, "the program was interrupted")
         except Exception as problem:  # a stop rule, memory or on_event raised: the work so far is kept
             reason = StopReason(FATAL_ERROR, words_of(problem))
-        yield from state.record_not_run("the run ended before it was this request's turn.")
+        yield from state.record_not_run()
         yield state.finish(reason)
         return state.result(reason)
     finally:
-        # Reached early only if the one who asks for the events walks away.
-        for _ in state.record_not_run("the run was left before it was this request's turn."):
+        # There is something left to do here only if the one who asks for the events walks away.
+        for _ in state.record_not_run():
             pass
 
 
@@ -130,14 +130,16 @@ def _four_moves(state: RunState) -> Generator[Event, None, StopReason]:
                 return StopReason(FATAL_ERROR, outcome.result["message"])
 
 
-# After these stops one more call is affordable. A budget, a deadline or a cancel leaves no room for it.
+# After these stops one more call may be affordable. A budget, a deadline or a cancel leaves no room.
 _LEAVES_ROOM_FOR_CLOSING = (STEP_LIMIT, REPEATED_CALL, NO_PROGRESS, TOO_MANY_ERRORS)
 
 
 def _closing_call(state: RunState) -> Generator[Event, None, None]:
     """Ask once more, with no tools on offer, for an answer from what is known. The stop reason stays."""
+    if state.limit_reached(closing=True) is not None:
+        return
     yield state.note("No more tools can be used. Answer now from what you know, and say what is missing.")
-    state.limit_reached()  # brings up to date what this call reads; it is made on the caller's own request
+    state.prepare_call()
     state.closing = True
     yield state.asking()
     try:

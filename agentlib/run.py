@@ -26,6 +26,7 @@ __all__ = ["Run", "RunState"]
 
 Memory = Callable[[list[Entry]], list[Entry]]
 Approve = Callable[[Entry], bool]
+ENDED = "the run ended before it was this request's turn."
 OnEvent = Callable[[Event], None]
 
 
@@ -106,8 +107,8 @@ class RunState:
         self.result_rules = _that_look(rules, "on_result")
         self.deadline = min((rule.seconds for rule in rules if isinstance(rule, Deadline)), default=None)
 
-        self.progress = Progress(clock, clock())
         self.history = History()
+        self.progress = Progress(goal, self.history, clock, clock())
         self.history_tokens = 0
         self.events: list[Event] = []
         self.read: list[Entry] | None = None
@@ -150,8 +151,22 @@ class RunState:
 
     # -- before the call
 
-    def limit_reached(self) -> StopReason | None:
-        """Look at every limit; a reason means that the next call must not be made."""
+    def limit_reached(self, closing: bool = False) -> StopReason | None:
+        """Look at every limit; a reason means that the next call must not be made.
+
+        closing: look only at the limits that hold for a closing call too.
+        """
+        self.prepare_call()
+        for rule in self.call_rules:
+            if closing and rule.allows_closing:
+                continue
+            reason = rule.before_call(self.progress)
+            if reason is not None:
+                return reason if isinstance(reason, StopReason) else StopReason(reason)
+        return None
+
+    def prepare_call(self) -> None:
+        """Find out what the next call would read."""
         progress = self.progress
         if self.memory is None:
             progress.next_entries = len(self.history.entries)
@@ -160,11 +175,6 @@ class RunState:
             self.read = _read_memory(self.memory, self.history.view())
             progress.next_entries = len(self.read)
             progress.next_tokens = sum(entry_tokens(entry) for entry in self.read)
-        for rule in self.call_rules:
-            reason = rule.before_call(progress)
-            if reason is not None:
-                return reason if isinstance(reason, StopReason) else StopReason(reason)
-        return None
 
     # -- 1. ask
 
@@ -281,7 +291,7 @@ class RunState:
             return ()
         return self.reply.calls[results:]
 
-    def record_not_run(self, why: str, repeated: frozenset[str] = frozenset()) -> Iterable[Event]:
+    def record_not_run(self, why: str = ENDED, repeated: frozenset[str] = frozenset()) -> Iterable[Event]:
         """Give every request that is still unanswered a result which says that it did not run."""
         for call in self.unanswered():
             if call is self.running:

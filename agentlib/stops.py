@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
 from agentlib.costs import Price
-from agentlib.messages import ReadCall, describe
+from agentlib.history import History
+from agentlib.messages import Entry, ReadCall, describe
 
 __all__ = [
     "ANSWERED",
@@ -85,12 +86,15 @@ CANCELLED = StopReason("cancelled")
 class Progress:
     """The run so far, as a stop rule sees it.
 
+    goal: what the user wants. record: the history; `history` gives a copy that a rule may change.
     steps: model calls made. tool_runs: tools that really ran. errors: results that are errors.
     coins: entries read, summed over the calls. input_tokens, output_tokens: tokens read and written.
     next_entries, next_tokens: what the next call would read, in entries and in (estimated) tokens.
     tools_ran: how often each tool ran, by name. clock: gives seconds; started: the clock at the start.
     """
 
+    goal: str
+    record: History
     clock: Callable[[], float]
     started: float
     steps: int = 0
@@ -102,6 +106,11 @@ class Progress:
     next_entries: int = 0
     next_tokens: int = 0
     tools_ran: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def history(self) -> list[Entry]:
+        """The entries so far."""
+        return self.record.view()
 
     @property
     def seconds(self) -> float:
@@ -127,6 +136,9 @@ class StopRule:
 
     order: ClassVar[int] = 9
     """If several rules would stop at once, the lowest order gives the reason."""
+
+    allows_closing: ClassVar[bool] = False
+    """True if a closing call may still be made when this rule has stopped the run."""
 
     def start(self) -> "StopRule":
         """Give the rule for one run: a rule that remembers gives a fresh one each time."""
@@ -169,6 +181,7 @@ class StepLimit(StopRule):
 
     steps: int
     order = 1
+    allows_closing = True
 
     def __post_init__(self) -> None:
         whole_number("steps", self.steps)
@@ -262,6 +275,7 @@ class TooManyErrors(StopRule):
     """Stops once `errors` results in this run were errors, whatever came between them."""
 
     errors: int = 5
+    allows_closing = True
 
     def __post_init__(self) -> None:
         whole_number("errors", self.errors)
@@ -372,6 +386,7 @@ class NoProgress(StopRule):
     """
 
     steps: int = 3
+    allows_closing: ClassVar[bool] = True
     _seen: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _new: bool = field(default=True, init=False, repr=False, compare=False)
     _stale: int = field(default=0, init=False, repr=False, compare=False)
