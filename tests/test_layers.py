@@ -33,6 +33,7 @@ ORDER = (
     "checks",
     "grading",
     "providers",
+    "selfcheck",
     "__main__",
 )
 # What a function may import when it is called, since it is large or need not be installed.
