@@ -1,0 +1,63 @@
+"""Train status: one tool, a model that answers, and a model that asks for a missing train for ever.
+
+What must come out: 12345 is answered in 2 steps. 99999 is answered too: the error reaches the model as words.
+`looping_model()` asks for 99999 at every call; the repeated-call rule stops it at the third identical
+request, which is not run: 3 steps and 2 tool runs, before a limit of 6 steps.
+"""
+
+import re
+
+from agentlib.errors import ToolError
+from agentlib.labs._reading import exchanges, words_in
+from agentlib.messages import Entry, answer, ask
+from agentlib.models import LoopingModel, RuleModel
+
+__all__ = ["GOAL", "GOALS", "MAX_STEPS", "TOOLS", "TRAINS", "looping_model", "model", "train_status"]
+
+GOALS = {
+    "known": "Is train 12345 running late?",
+    "unknown": "Is train 99999 running late?",
+    "three": "Which of the trains 12345, 22222 and 54321 run late?",
+}
+
+GOAL = GOALS["known"]
+
+MAX_STEPS = 6
+"""Steps for one question."""
+
+TRAINS = {"12345": "running 20 minutes late", "22222": "on time"}
+
+_UNKNOWN = "no train with number {}. Check the 5 digits."
+
+
+def train_status(number: str) -> str:
+    """Tell whether one train is late, by its number of 5 digits."""
+    if number not in TRAINS:
+        raise ToolError(_UNKNOWN.format(number), code="not_found")
+    return TRAINS[number]
+
+
+TOOLS = {"train_status": train_status}
+
+
+def model() -> RuleModel:
+    """Make a fresh model for one run: it asks once for each number in the goal, then answers."""
+    return RuleModel(_ask_for_the_next_train, _answer)
+
+
+def looping_model() -> LoopingModel:
+    """Make a model that asks for train 99999 at every call and never answers."""
+    return LoopingModel("train_status", number="99999")
+
+
+def _ask_for_the_next_train(history: list[Entry]) -> Entry | None:
+    asked = {done.input.get("number") for done in exchanges(history)}
+    for number in re.findall(r"\b\d{5}\b", str(history[0]["text"])):
+        if number not in asked:
+            return ask("train_status", number=number)
+    return None
+
+
+def _answer(history: list[Entry]) -> Entry:
+    said = [f"Train {done.input['number']}: {words_in(done.result)}" for done in exchanges(history)]
+    return answer(" ".join(line.rstrip(".") + "." for line in said) or "Which train is it, please?")
