@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentlib.messages import Entry, calls_in, describe, json_ready
+from agentlib.messages import Entry, calls_in, describe, json_text
 
 __all__ = [
     "CHARS_PER_TOKEN",
@@ -74,7 +74,7 @@ class Price:
 
 def tokens_for(chars: int) -> int:
     """Estimate tokens from a count of characters: a quarter, rounded up, at least 1."""
-    return max(1, -(-chars // CHARS_PER_TOKEN))
+    return (chars + CHARS_PER_TOKEN - 1) // CHARS_PER_TOKEN or 1
 
 
 def estimate_tokens(value: str | Mapping[str, Any] | Iterable[Entry]) -> int:
@@ -94,9 +94,9 @@ def entry_tokens(entry: Entry) -> int:
     """Estimate the tokens of one history entry."""
     chars = len(entry.get("text") or "")
     for call in calls_in(entry):
-        chars += len(call["tool"] or "") + len(json_ready(call["input"]).text)
+        chars += len(call["tool"] or "") + len(json_text(call["input"]))
     if "result" in entry:
-        chars += len(json_ready(entry["result"]).text)
+        chars += len(json_text(entry["result"]))
     return tokens_for(chars)
 
 

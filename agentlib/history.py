@@ -11,18 +11,21 @@ __all__ = ["History"]
 class History:
     """The entries of one run, oldest first.
 
-    `entries` is the record. `view()` makes the list that a model gets: a new list at each call, whose
+    `entries` is the record, `tokens` its estimated size.
+    `view()` makes the list that a model gets: a new list at each call, whose
     entries are copies. Copying everything at each of n calls would cost O(n^2), so each entry is
     copied once, when it is added; a view that a model has written into is thrown away.
     """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self.tokens = 0
         self._copies: list[Any] = []
         self._touched: list[bool] = []
 
-    def add(self, entry: Entry) -> None:
-        """Add one entry; the caller must not change it afterwards."""
+    def add(self, entry: Entry, tokens: int) -> None:
+        """Add one entry of so many estimated tokens; the caller must not change it afterwards."""
+        self.tokens += tokens
         self.entries.append(entry)
         self._copies.append(_guard(entry, self._touched))
 

@@ -7,7 +7,7 @@ line of text and passed through a pipe.
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -32,12 +32,14 @@ __all__ = [
     "answer",
     "ask",
     "ask_together",
+    "call_key",
     "calls_in",
     "describe",
     "error_result",
     "error_text",
     "is_error",
     "json_ready",
+    "json_text",
     "read_reply",
     "short",
     "user",
@@ -202,36 +204,29 @@ def describe(value: object) -> str:
 
 # --- ready for JSON ---------------------------------------------------------------------------------
 
-# One encoder for all: json.dumps with arguments would build a new one at each call. Both write the
+# One encoder for all: json.dumps with arguments would build a new one at each call. It writes the
 # same compact text as pydantic's `to_json`, which is several times as fast on plain values.
-_SPACING = (",", ":")
-encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=_SPACING).encode
-encode_sorted = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=_SPACING, sort_keys=True
-).encode
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-class JsonReady(NamedTuple):
-    """A value made ready for JSON: a fresh copy, its JSON text, and what had to be changed."""
-
-    value: Any
-    text: str
-    notes: tuple[str, ...]
-
-
-def json_ready(value: object) -> JsonReady:
-    """Copy a value into what JSON can hold; what it cannot hold becomes text, and a note says so.
+def json_ready(value: object) -> tuple[Any, str, tuple[str, ...]]:
+    """Make a value ready for JSON: give a fresh copy, its JSON text, and notes on what had to be changed.
 
     Tuples become lists without a note. Nothing that a tool can return makes this raise.
     """
     try:
         copy = _copy_plain(value)
-        return JsonReady(copy, to_json(copy).decode(), ())
+        return copy, to_json(copy).decode(), ()
     except Exception:
         pass  # the slow way below finds out what is wrong with it
     notes: list[str] = []
     copy = _plain(value, notes, depth=0, parents=())
-    return JsonReady(copy, encode(copy), tuple(dict.fromkeys(notes)))
+    return copy, encode(copy), tuple(dict.fromkeys(notes))
+
+
+def json_text(value: object) -> str:
+    """Write any value as JSON text, made ready for JSON where it is not."""
+    return json_ready(value)[1]
 
 
 def _copy_plain(value: Any) -> Any:
@@ -317,6 +312,18 @@ def _plain_dict(value: Mapping[Any, Any], notes: list[str], depth: int, inside: 
     return plain
 
 
+def call_key(tool: str, input: object, text: str | None = None) -> str:
+    """Write a request so that the same tool with the same input gives the same text, in any order of keys.
+
+    text: the input as JSON text, if it is at hand.
+    """
+    value, text = (input, text) if text is not None else json_ready(input)[:2]
+    # One key that holds no dict needs no sorting.
+    if type(value) is dict and (len(value) > 1 or "{" in text[1:]):
+        text = _text_of(_with_sorted_keys(value))
+    return f"{tool} {text}"
+
+
 # --- the door ---------------------------------------------------------------------------------------
 
 
@@ -343,12 +350,14 @@ class ReadReply(NamedTuple):
     """A reply after the check.
 
     kind: "answer", "calls", "empty" or "invalid".
-    entry: what goes into the history. calls: the requests. usage: tokens (read, written) or None.
+    entry: what goes into the history. chars: its length in characters, for the count of tokens.
+    calls: the requests. usage: tokens (read, written) as the provider counted them, or None.
     problem: what is wrong with a reply of the wrong shape, in words for the model.
     """
 
     kind: str
     entry: Entry
+    chars: int
     calls: tuple[ReadCall, ...] = ()
     usage: tuple[int, int] | None = None
     problem: str = ""
@@ -359,86 +368,95 @@ SHAPES = (
     'or with {"type": "tools", "calls": [...]}.'
 )
 
-_KNOWN_KEYS = frozenset({"type", "tool", "input", "id", "text", "calls", "usage", "role"})
-
 
 def read_reply(reply: object, step: int) -> ReadReply:
     """Check one reply of a model and say what it is; never raises, whatever came.
 
     step: the number of the model call, used to name requests that came without an id.
     """
-    if type(reply) is not dict:
-        try:
-            if not isinstance(reply, dict):
-                raise TypeError
-            reply = dict(reply)  # a dict subclass may have methods of its own
-        except Exception:
+    if not isinstance(reply, dict):
+        return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
+    changes: list[str] = []
+    try:
+        copy = _copy_plain(reply)
+    except Exception:
+        copy = _plain(reply, changes, depth=0, parents=())
+        if not isinstance(copy, dict):  # a dict whose own methods raise
             return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
-    usage = _read_usage(reply.get("usage"))
-    kind = reply.get("type")
-    if not isinstance(kind, str):
-        kind = None
-    text = reply.get("text")
-    calls = reply.get("calls")
-    if isinstance(calls, list) and calls and kind in ("tools", "answer"):
-        return _read_batch(reply, calls, usage, step)
-    if isinstance(reply.get("tool"), str):
-        # A reply that names a tool is a request, whatever else is odd about it: text beside a
-        # request does not make it an answer (FIELD_CASES F10).
-        problem = (
-            ""
-            if kind in ("tool", "answer")
-            else f'its "type" must be "tool", but was {describe(reply.get("type"))}'
-        )
-        return _read_single(reply, problem, usage, step)
+    usage = _take_usage(copy)
+    kind, tool, calls, text = copy.get("type"), copy.get("tool"), copy.get("calls"), copy.get("text")
+    # A reply that names a tool is a request, whatever else is odd about it: text beside a request
+    # does not make it an answer (FIELD_CASES F10).
+    if type(tool) is str and not (kind == "tools" and calls):
+        return _read_single(copy, kind, usage, step, changes)
+    if type(calls) is list and calls and kind in ("tools", "answer"):
+        return _read_batch(copy, calls, usage, step, changes)
     if kind == "tool":
-        return _invalid(f'"tool" must be the name of a tool, but was {describe(reply.get("tool"))}.', reply)
-    if kind == "tools" and not isinstance(calls, list):
-        return _invalid(f'"calls" must be a list of requests, but was {describe(calls)}.', reply)
+        return _invalid(f'"tool" must be the name of a tool, but was {describe(tool)}.', reply, usage)
+    if kind == "tools" and type(calls) is not list:
+        return _invalid(f'"calls" must be a list of requests, but was {describe(calls)}.', reply, usage)
     if kind not in ("answer", "tools"):
         return _invalid(
-            f'"type" must be "answer", "tool" or "tools", but was {describe(reply.get("type"))}.', reply
+            f'"type" must be "answer", "tool" or "tools", but was {describe(kind)}.', reply, usage
         )
-    if text is None or (isinstance(text, str) and not text.strip()):
-        return ReadReply("empty", {"role": "model", "type": "empty", "text": ""}, usage=usage)
-    if not isinstance(text, str):
-        return _invalid(f'"text" must be text, but was {describe(text)}.', reply)
-    entry = {"role": "model", "type": "answer", "text": str.__str__(text)}
-    return ReadReply("answer", _with_extras(entry, reply, usage), usage=usage)
+    if text is None or (type(text) is str and not text.strip()):
+        return ReadReply("empty", {"role": "model", "type": "empty", "text": ""}, 0, usage=usage)
+    if type(text) is not str or "text" not in reply or not isinstance(reply["text"], str):
+        return _invalid(f'"text" must be text, but was {describe(reply.get("text"))}.', reply, usage)
+    copy.pop("calls", None)
+    entry = {**copy, "role": "model", "type": "answer"}
+    return ReadReply("answer", entry, len(text), usage=usage)
 
 
-def _read_single(reply: Entry, problem: str, usage: tuple[int, int] | None, step: int) -> ReadReply:
-    given = reply.get("id")
-    name = given if isinstance(given, str) and given.strip() else f"call_{step}"
-    call = _read_call(name, reply["tool"], reply.get("input"), "input" in reply, problem)
-    entry = {"role": "model", "type": "tool", "id": name, "tool": call.tool, "input": call.input}
-    if isinstance(reply.get("text"), str) and reply["text"].strip():
-        entry["text"] = str.__str__(reply["text"])
-    return ReadReply("calls", _with_extras(entry, reply, usage), (call,), usage)
+def _read_single(
+    copy: Entry, kind: object, usage: tuple[int, int] | None, step: int, changes: list[str]
+) -> ReadReply:
+    problem = "" if kind in ("tool", "answer") else f'its "type" must be "tool", but was {describe(kind)}'
+    name = copy.get("id")
+    if type(name) is not str or not name.strip():
+        name = f"call_{step}"
+    call = _read_call(name, copy, problem, changes)
+    copy.pop("calls", None)
+    # Whatever an adapter put beside the request (a signature, say) is kept.
+    entry = {**copy, "role": "model", "type": "tool", "id": name, "input": call.input}
+    text = copy.get("text")
+    if type(text) is str:
+        chars = len(text) + len(call.tool) + len(call.input_text)
+    else:
+        entry.pop("text", None)
+        chars = len(call.tool) + len(call.input_text)
+    return ReadReply("calls", entry, chars, (call,), usage)
 
 
-def _read_batch(reply: Entry, calls: list[Any], usage: tuple[int, int] | None, step: int) -> ReadReply:
+def _read_batch(
+    copy: Entry, calls: list[Any], usage: tuple[int, int] | None, step: int, changes: list[str]
+) -> ReadReply:
     for number, call in enumerate(calls, start=1):
-        if not isinstance(call, dict) or not isinstance(call.get("tool"), str):
-            return _invalid(f"Request {number} of {len(calls)} names no tool: {describe(call)}.", reply)
+        if type(call) is not dict or type(call.get("tool")) is not str:
+            problem = f"Request {number} of {len(calls)} names no tool: {describe(call)}."
+            return _invalid(problem, copy, usage)
     names = _unique_ids([call.get("id") for call in calls], step)
     read = tuple(
-        _read_call(name, call["tool"], call.get("input"), "input" in call, "")
-        for name, call in zip(names, calls, strict=True)
+        [_read_call(name, call, "", changes) for name, call in zip(names, calls, strict=True)],
     )
     stored = [{"id": call.id, "tool": call.tool, "input": call.input} for call in read]
-    entry: Entry = {"role": "model", "type": "tools", "calls": stored}
-    if isinstance(reply.get("text"), str) and reply["text"].strip():
-        entry["text"] = str.__str__(reply["text"])
-    return ReadReply("calls", _with_extras(entry, reply, usage), read, usage)
+    for left_over in ("tool", "input", "id"):
+        copy.pop(left_over, None)
+    entry = {**copy, "role": "model", "type": "tools", "calls": stored}
+    chars = sum([len(call.tool) + len(call.input_text) for call in read])
+    text = copy.get("text")
+    if type(text) is str:
+        chars += len(text)
+    else:
+        entry.pop("text", None)
+    return ReadReply("calls", entry, chars, read, usage)
 
 
-def _unique_ids(given: Iterable[object], step: int) -> list[str]:
+def _unique_ids(given: list[object], step: int) -> list[str]:
     """Keep the ids that are given and unique within this one reply; make up the others.
 
     Only within the reply: models use "call_1" again in every reply (FIELD_CASES F2).
     """
-    given = list(given)
     taken = {name for name in given if isinstance(name, str)}
     names: list[str] = []
     for number, name in enumerate(given, start=1):
@@ -451,44 +469,52 @@ def _unique_ids(given: Iterable[object], step: int) -> list[str]:
     return names
 
 
-def _read_call(name: str, tool: str, given: object, present: bool, problem: str) -> ReadCall:
-    tool = str.__str__(tool)
-    ready = json_ready(given)
+def _read_call(name: str, request: Entry, problem: str, changes: list[str]) -> ReadCall:
+    """Read one request out of a reply that is ready for JSON; `changes` says what was changed for that."""
+    tool, given = request["tool"], request.get("input")
+    text = _text_of(given)
     if not problem:
-        if not present:
+        if "input" not in request:
             problem = '"input" is missing; it is an object with the arguments'
-        elif not isinstance(given, dict):
+        elif type(given) is not dict:
             problem = f'"input" must be an object with the arguments, but was {describe(given)}'
-        elif ready.notes:
-            problem = f'"input" must hold plain JSON values: {"; ".join(ready.notes)}'
-    text = ready.text
-    # One key needs no sorting. Nested inputs are sorted at every level.
-    flat = type(ready.value) is dict and len(ready.value) <= 1 and "{" not in text[1:]
-    key = f"{tool} {text if flat else encode_sorted(ready.value)}"
-    return ReadCall(name, tool, ready.value, text, key, problem)
+        elif changes:
+            problem = f"the request must hold plain JSON values: {'; '.join(dict.fromkeys(changes))}"
+    return ReadCall(name, tool, given, text, call_key(tool, given, text), problem)
 
 
-def _with_extras(entry: Entry, reply: Entry, usage: tuple[int, int] | None) -> Entry:
-    """Keep what a provider's adapter put beside the reply (a signature, say); nothing is lost."""
-    if usage is not None:
-        entry["usage"] = {"input_tokens": usage[0], "output_tokens": usage[1]}
-    if not _KNOWN_KEYS.issuperset(reply):
-        extras = {key: item for key, item in reply.items() if key not in _KNOWN_KEYS}
-        entry.update(json_ready(extras).value)
-    return entry
+def _text_of(value: Any) -> str:
+    """Write a JSON-ready value as JSON text."""
+    try:
+        return to_json(value).decode()
+    except Exception:  # half a Unicode character, which UTF-8 cannot hold
+        return encode(value)
 
 
-def _read_usage(usage: object) -> tuple[int, int] | None:
-    """Read the two token counts; anything but two whole numbers from 0 up is no usage."""
-    if not isinstance(usage, dict):
+def _with_sorted_keys(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _with_sorted_keys(value[key]) for key in sorted(value)}
+    if type(value) is list:
+        return [_with_sorted_keys(item) for item in value]
+    return value
+
+
+def _take_usage(copy: Entry) -> tuple[int, int] | None:
+    """Take the two token counts out of a reply; anything but two whole numbers from 0 up is dropped."""
+    if "usage" not in copy:
         return None
-    counts = (usage.get("input_tokens"), usage.get("output_tokens"))
-    if all(type(count) is int and count >= 0 for count in counts):
-        return counts  # type: ignore[return-value]
+    usage = copy["usage"]
+    if type(usage) is dict:
+        read, written = usage.get("input_tokens"), usage.get("output_tokens")
+        if type(read) is int and type(written) is int and read >= 0 and written >= 0:
+            return read, written
+    del copy["usage"]
     return None
 
 
-def _invalid(problem: str, reply: object) -> ReadReply:
-    usage = _read_usage(reply.get("usage")) if isinstance(reply, dict) else None
-    entry = {"role": "model", "type": "invalid", "text": short(reply, 200)}
-    return ReadReply("invalid", entry, usage=usage, problem=problem)
+def _invalid(problem: str, reply: object, usage: tuple[int, int] | None = None) -> ReadReply:
+    text = short(reply, 200)
+    entry: Entry = {"role": "model", "type": "invalid", "text": text}
+    if usage is not None:
+        entry["usage"] = {"input_tokens": usage[0], "output_tokens": usage[1]}
+    return ReadReply("invalid", entry, len(text), usage=usage, problem=problem)

@@ -109,7 +109,6 @@ class RunState:
 
         self.history = History()
         self.progress = Progress(goal, self.history, clock, clock())
-        self.history_tokens = 0
         self.events: list[Event] = []
         self.read: list[Entry] | None = None
         self.reply: ReadReply | None = None
@@ -133,20 +132,16 @@ class RunState:
                 raise
         return event
 
-    def _add(self, entry: Entry, chars: int) -> None:
-        self.history.add(entry)
-        self.history_tokens += tokens_for(chars)
-
     def begin(self) -> Event:
         """Put the goal into the history."""
         entry = user(self.goal)
-        self._add(entry, len(self.goal))
+        self.history.add(entry, tokens_for(len(self.goal)))
         return self.happened(Event("start", 0, entry))
 
     def note(self, text: str) -> Event:
         """Add a note for the model to read."""
         entry = user(text)
-        self._add(entry, len(text))
+        self.history.add(entry, tokens_for(len(text)))
         return self.happened(Event("note", self.progress.steps, entry))
 
     # -- before the call
@@ -170,7 +165,7 @@ class RunState:
         progress = self.progress
         if self.memory is None:
             progress.next_entries = len(self.history.entries)
-            progress.next_tokens = self.history_tokens
+            progress.next_tokens = self.history.tokens
         else:
             self.read = _read_memory(self.memory, self.history.view())
             progress.next_entries = len(self.read)
@@ -199,15 +194,13 @@ class RunState:
     def record_reply(self, reply: ReadReply) -> Event:
         """Put the model's reply into the history, and count its tokens."""
         progress, entry = self.progress, reply.entry
-        chars = len(entry.get("text", "")) + sum(
-            len(call.tool) + len(call.input_text) for call in reply.calls
-        )
+        tokens = tokens_for(reply.chars)
         if self.closing:
             entry["closing"] = True
         self.reply = reply
-        self._add(entry, chars)
+        self.history.add(entry, tokens)
         if reply.usage is None:
-            read, written = progress.next_tokens, tokens_for(chars)
+            read, written = progress.next_tokens, tokens
             self.estimated = True
         else:
             read, written = reply.usage
@@ -216,7 +209,7 @@ class RunState:
         self.blanks = self.blanks + 1 if reply.kind == "empty" else 0
         if reply.kind == "invalid":
             progress.errors += 1
-        return self.happened(Event("reply", progress.steps, entry, tokens=read))
+        return self.happened(Event("reply", progress.steps, entry, 0, read))
 
     # -- 2. check
 
@@ -241,7 +234,7 @@ class RunState:
     def acting(self, call: ReadCall) -> Event:
         """Say which tool is about to run."""
         self.running = call
-        return self.happened(Event("act", self.progress.steps, id=call.id, text=call.tool))
+        return self.happened(Event("act", self.progress.steps, None, 0, 0, call.id, call.tool))
 
     def run(self, call: ReadCall) -> ToolOutcome:
         """Run one request: ask a person first if the tool is risky, keep to the time limits."""
@@ -277,9 +270,9 @@ class RunState:
             for rule in self.result_rules:
                 rule.on_result(call, outcome.text, tool is not None and tool.repeatable)
         entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}
-        self._add(entry, len(outcome.text))
+        self.history.add(entry, tokens_for(len(outcome.text)))
         text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
-        return self.happened(Event("result", progress.steps, entry, ran=outcome.ran, text=text))
+        return self.happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran))
 
     def unanswered(self) -> Sequence[ReadCall]:
         """List the requests of the last reply that have no result in the history yet."""

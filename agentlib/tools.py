@@ -16,7 +16,7 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from agentlib.errors import FatalToolError, ToolError, UnrunError
-from agentlib.messages import Entry, describe, error_result, json_ready, short
+from agentlib.messages import Entry, describe, error_result, json_ready, json_text, short
 
 __all__ = ["Tool", "ToolOutcome", "Worker", "failure", "read_tools", "run_tool", "tool", "words_of"]
 
@@ -284,7 +284,7 @@ def run_tool(
     value, text, notes = json_ready(returned)
     if notes:
         value = {"value": value, "note": f"Changed to fit JSON: {'; '.join(notes)}."}
-        text = json_ready(value).text
+        text = json_text(value)
     failed = type(value) is dict and type(value.get("error")) is str
     return ToolOutcome(value, text, ran=True, failed=failed)
 
@@ -292,7 +292,7 @@ def run_tool(
 def failure(code: str, message: str, *, ran: bool, failed: bool = True, fatal: bool = False) -> ToolOutcome:
     """Make the outcome of a request that failed or was not run, with words for the model."""
     result = error_result(code, message)
-    return ToolOutcome(result, json_ready(result).text, ran=ran, failed=failed, fatal=fatal)
+    return ToolOutcome(result, json_text(result), ran=ran, failed=failed, fatal=fatal)
 
 
 def words_of(problem: BaseException) -> str:

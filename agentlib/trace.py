@@ -178,7 +178,7 @@ class Trace:
     def save(self, path: str | Path) -> Path:
         """Write the trace as JSON lines: a line about the run with the version, then one line an event."""
         path = Path(path)
-        about = json_ready(self.about).value
+        about = json_ready(self.about)[0]
         lines = [json.dumps({"agentlib_trace": TRACE_VERSION, **about})]
         lines += [json.dumps(event.as_dict()) for event in self.events]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
