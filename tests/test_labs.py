@@ -4,8 +4,9 @@ import inspect
 
 import pytest
 
-from agentlib import run_agent, stops
+from agentlib import ask, ask_together, run_agent, stops
 from agentlib.labs import capitals, shop, trains
+from agentlib.labs._reading import exchanges
 from agentlib.models import RecordingModel
 
 LIMITS = {"max_steps": shop.MAX_STEPS, "stops": [stops.CoinBudget(shop.BUDGET_COINS)]}
@@ -76,6 +77,18 @@ def test_each_lab_has_a_goal_tools_with_words_and_a_fresh_model(lab):
     assert all(inspect.getdoc(function) for function in lab.TOOLS.values())
     assert lab.model() is not lab.model()
     assert "must come out" in lab.__doc__
+
+
+def test_requests_made_together_are_paired_with_their_results_in_order():
+    together = ask_together(ask("capital_of", country="Japan"), ask("capital_of", country="India"))
+    history = [{"role": "user", "text": "?"}, together, {"role": "tool", "result": "Tokyo"}]
+    assert exchanges(history) == [("capital_of", {"country": "Japan"}, "Tokyo")]
+    history.append({"role": "tool", "result": "New Delhi"})
+    assert exchanges(history)[1:] == [("capital_of", {"country": "India"}, "New Delhi")]
+
+
+def test_a_result_whose_request_was_never_recorded_is_passed_over():
+    assert exchanges([{"role": "user", "text": "?"}, {"role": "tool", "result": "Tokyo"}]) == []
 
 
 # --- shop -------------------------------------------------------------------------------------------
