@@ -17,6 +17,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 NOTEBOOK = "notebooks/00_start_here.ipynb"
@@ -39,7 +40,7 @@ class Server:
         # The server is on this computer: no proxy of the environment is asked.
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-    def ask(self, path: str, data: dict[str, object] | None = None) -> bytes:
+    def ask(self, path: str, data: Mapping[str, object] | None = None) -> bytes:
         """The body of the answer; raises `OSError` if there is none or its status is an error."""
         headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
         body = None if data is None else json.dumps(data).encode()
@@ -88,18 +89,16 @@ def port_is_free(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def wait_for_address(process: "subprocess.Popen[str]") -> Server:
-    """Print what the command line prints until the address comes. The rest of its output is printed too."""
-    lines: queue.Queue[str | None] = queue.Queue()
+def pass_on(output: Iterable[str], lines: "queue.Queue[str | None]") -> None:
+    """Print what the command line prints, and put it in the queue; None at its end."""
+    for line in output:
+        print("   ", line, end="", flush=True)
+        lines.put(line)
+    lines.put(None)
 
-    def read() -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            print("   ", line, end="", flush=True)
-            lines.put(line)
-        lines.put(None)
 
-    threading.Thread(target=read, daemon=True).start()
+def wait_for_address(process: "subprocess.Popen[str]", lines: "queue.Queue[str | None]") -> Server:
+    """The server whose address comes out of the command line."""
     end = time.monotonic() + START_SECONDS
     while True:
         try:
@@ -129,16 +128,16 @@ def look(server: Server) -> None:
     print(f"notebook 00 opens at {server.address}, and its kernel starts")
 
 
-def close(process: "subprocess.Popen[str]", server: Server, mark: str) -> None:
+def close(process: "subprocess.Popen[str]", server: Server, mark: str, end_seconds: float) -> None:
     """Press Ctrl-C: a terminal sends it to the whole group of the command line. Then nothing may be left."""
     os.killpg(process.pid, signal.SIGINT)
     try:
-        code = process.wait(END_SECONDS)
+        code = process.wait(end_seconds)
     except subprocess.TimeoutExpired:
-        raise Failure(f"JupyterLab did not end within {END_SECONDS} seconds of Ctrl-C") from None
+        raise Failure(f"JupyterLab did not end within {end_seconds} seconds of Ctrl-C") from None
     if code != 0:
         raise Failure(f"after Ctrl-C the command line ended with code {code}, not 0")
-    end = time.monotonic() + END_SECONDS
+    end = time.monotonic() + end_seconds
     while left := marked_processes(mark):  # a kernel may take a moment longer
         if time.monotonic() > end:
             raise Failure(f"still running after the end: processes {left}")
@@ -148,8 +147,11 @@ def close(process: "subprocess.Popen[str]", server: Server, mark: str) -> None:
     print(f"Ctrl-C ended it with code 0; port {server.port} is free; no process is left")
 
 
-def open_and_close(line: str) -> None:
-    """Run the command line through its whole life. Raises `Failure` if a part of it goes wrong."""
+def open_and_close(line: str, end_seconds: float = END_SECONDS) -> None:
+    """Run the command line through its whole life. Raises `Failure` if a part of it goes wrong.
+
+    end_seconds: how long it may take to end after Ctrl-C, and then what it started.
+    """
     mark = uuid.uuid4().hex
     # No browser, so that none opens and the address is printed.
     hidden = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
@@ -163,13 +165,23 @@ def open_and_close(line: str) -> None:
         text=True,
         start_new_session=True,  # a group of its own, as a terminal gives it
     )
+    assert process.stdout is not None
+    lines: queue.Queue[str | None] = queue.Queue()
+    reader = threading.Thread(target=pass_on, args=(process.stdout, lines), daemon=True)
+    reader.start()
     try:
-        server = wait_for_address(process)
+        server = wait_for_address(process, lines)
         look(server)
-        close(process, server, mark)
+        close(process, server, mark, end_seconds)
     finally:
         for number in marked_processes(mark):  # only after a failure is anything left here
             os.kill(number, signal.SIGKILL)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        reader.join(end_seconds)
+        if not reader.is_alive():
+            process.stdout.close()
 
 
 if __name__ == "__main__":

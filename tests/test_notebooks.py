@@ -1,0 +1,207 @@
+"""The lessons keep to what every lesson keeps to. nbval shows that their code does what their outputs say."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.notebook_checks import (
+    CHECKS,
+    cell_ids,
+    errors_are_meant,
+    links_lead_somewhere,
+    nothing_is_held_back,
+    one_clean_run,
+    pictures_in_words,
+    size,
+    widget_state,
+)
+
+NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+
+# --- the lessons
+
+
+def test_there_are_lessons():
+    assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_lesson(path, check):
+    assert check(json.loads(path.read_text(encoding="utf-8")), path) == []
+
+
+# --- the checks themselves: each lets a good notebook through and finds what is wrong in a bad one
+
+
+def prose(source="Some words.", **more):
+    return {"cell_type": "markdown", "metadata": {}, "source": source, **more}
+
+
+def code(source="x = 1", *outputs, count=None, **metadata):
+    return {
+        "cell_type": "code",
+        "metadata": metadata,
+        "source": source,
+        "outputs": list(outputs),
+        "execution_count": count,
+    }
+
+
+def display(**data):
+    kinds = {"html": "text/html", "png": "image/png", "svg": "image/svg+xml", "plain": "text/plain"}
+    return {
+        "output_type": "display_data",
+        "metadata": {},
+        "data": {kinds[kind]: text for kind, text in data.items()},
+    }
+
+
+ERROR = {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []}
+
+
+def notebook(*parts, **metadata):
+    """A notebook of these cells; ids and the order of a clean run are filled in where they are missing."""
+    count = 0
+    for number, cell in enumerate(parts):
+        cell.setdefault("id", f"cell-{number}")
+        if cell["cell_type"] == "code":
+            count += 1
+            cell["execution_count"] = cell["execution_count"] or count
+    return {"cells": list(parts), "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def lesson(*parts):
+    """A lesson of the right size with some cells more in front."""
+    return notebook(*parts, *(cell for _ in range(12) for cell in (prose(), code())))
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder with a lesson to link to."""
+    other = notebook(prose("# Stop rules\n\n## What `max_steps` does"))
+    (tmp_path / "03_stop_rules.ipynb").write_text(json.dumps(other))
+    (tmp_path / "loop.py").write_text("one\ntwo\n")
+    return tmp_path / "01_sample.ipynb"
+
+
+GOOD = {
+    "plain": lesson(),
+    "source as a list of lines": lesson(prose(["# Title\n", "\n", "words"]), code(["x = 1\n", "x"])),
+    "an error that is meant": lesson(prose(), code("int('x')", ERROR, tags=["raises-exception"])),
+    "pictures with words": lesson(
+        prose(
+            '![two bars](loop.py) <img alt="a chart" src="loop.py"> <figure aria-label="a chart"></figure>'
+        ),
+        code("plot()", display(png="AAAA", plain="Tokens read: 500, 1000, 1500")),
+    ),
+    "a picture with a named figure beside it": lesson(
+        prose(),
+        code(
+            "plot()",
+            display(png="AAAA", plain="<Figure size 1x1>"),
+            display(html='<figure aria-label="three bars">'),
+        ),
+    ),
+    "a picture inside named HTML": lesson(
+        prose(),
+        code("plot()", display(html='<img alt="bars" src="data:image/png;base64,AA">', plain="<Plot>")),
+    ),
+    "a drawing with a title": lesson(prose("<svg><title>A loop of four moves</title></svg>")),
+    "a figure with a caption": lesson(
+        prose("<figure><pre>1 2</pre><figcaption>Tokens</figcaption></figure>")
+    ),
+    "links": lesson(
+        prose(
+            "[a](03_stop_rules.ipynb) [b](03_stop_rules.ipynb#Stop-rules) "
+            "[c](03_stop_rules.ipynb#what-max_steps-does)"
+        ),
+        prose("[web](https://example.org/nothing#here) [mail](mailto:a@example.org) [line](loop.py#L2)"),
+        prose("![dot](attachment:dot.png)", attachments={"dot.png": {"image/png": "AAAA"}}),
+    ),
+    "code that looks like a link": lesson(
+        prose("`[a](b)` and\n```\n![](gone.png)\n<img src='gone.png'>\n```\n")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_good_notebook_passes_every_check(name, place):
+    assert [problem for check in CHECKS for problem in check(GOOD[name], place)] == []
+
+
+BAD = [
+    (widget_state, notebook(widgets={}), "metadata.widgets"),
+    (errors_are_meant, notebook(code("int('x')", ERROR)), "is not tagged"),
+    (errors_are_meant, notebook(code(tags=["raises-exception"])), "ends without an error"),
+    (one_clean_run, {"cells": [code()], "metadata": {}}, "[None]"),
+    (one_clean_run, notebook(code(count=2), code(count=1)), "[2, 1]"),
+    (one_clean_run, notebook(code(count=1), code(count=3)), "[1, 3]"),
+    (nothing_is_held_back, notebook(code(tags=["nbval-skip"])), "left out"),
+    (nothing_is_held_back, notebook(code("# NBVAL_SKIP\nx = 1")), "left out"),
+    (nothing_is_held_back, notebook(code(jupyter={"source_hidden": True})), "hidden"),
+    (nothing_is_held_back, notebook(code("import sys\nsys.path.insert(0, '..')")), "sys.path"),
+    (cell_ids, {"cells": [prose()], "metadata": {}}, "cell 1 has no id"),
+    (cell_ids, notebook(prose(id="a"), prose(id="a")), "stands 2 times"),
+    (pictures_in_words, notebook(prose("![](loop.png)")), "without alt text"),
+    (pictures_in_words, notebook(prose("![ ](loop.png)")), "without alt text"),
+    (pictures_in_words, notebook(prose('<img src="loop.png">')), "<img> without"),
+    (pictures_in_words, notebook(prose('<img alt="" src="loop.png">')), "<img> without"),
+    (pictures_in_words, notebook(prose("<figure>words</figure>")), "<figure> without"),
+    (pictures_in_words, notebook(prose("<svg><path d='M0'/></svg>")), "<svg> without"),
+    (pictures_in_words, notebook(code("x", display(html="<figure>1</figure>"))), "<figure> without"),
+    (pictures_in_words, notebook(code("x", display(png="AAAA"))), "without text beside it"),
+    (
+        pictures_in_words,
+        notebook(code("x", display(png="AAAA", plain="<Figure size 1x1>"))),
+        "without text beside",
+    ),
+    (
+        pictures_in_words,
+        notebook(code("x", display(svg="<svg/>", plain="<Figure>"))),
+        "without text beside it",
+    ),
+    (links_lead_somewhere, notebook(prose("[a](gone.ipynb)")), "leads to no file"),
+    (links_lead_somewhere, notebook(prose("![a](gone.png)")), "leads to no file"),
+    (links_lead_somewhere, notebook(prose("see [a]\n\n[a]: gone.md")), "leads to no file"),
+    (links_lead_somewhere, notebook(prose('<a href="gone.md">a</a>')), "leads to no file"),
+    (links_lead_somewhere, notebook(code("x", display(html='<a href="gone.md">a</a>'))), "leads to no file"),
+    (links_lead_somewhere, notebook(prose("[a](/notebooks/03_stop_rules.ipynb)")), "own folder"),
+    (links_lead_somewhere, notebook(prose("[a](03_stop_rules.ipynb#Gone)")), "leads to no heading"),
+    (links_lead_somewhere, notebook(prose("[a](loop.py#L3)")), "has no such line"),
+    (links_lead_somewhere, notebook(prose("![a](attachment:gone.png)")), "is not attached"),
+    (size, notebook(*(part for _ in range(11) for part in (prose(), code()))), "11 code cells, not 12 to 18"),
+    (size, notebook(*(part for _ in range(19) for part in (prose(), code()))), "19 code cells, not 12 to 18"),
+    (
+        size,
+        notebook(*(part for _ in range(12) for part in (prose(), code("x\n" * 7)))),
+        "have 7.0 lines or more",
+    ),
+    (size, lesson(prose(), code("x\n" * 21)), "a code cell has 21 lines"),
+    (size, lesson(code()), "12 cells of prose for 13 of code"),
+    (size, lesson(prose("word " * 1500)), "1524 words"),
+]
+
+
+@pytest.mark.parametrize(("check", "bad", "said"), BAD, ids=lambda value: getattr(value, "__name__", None))
+def test_a_bad_notebook_is_found(check, bad, said, place):
+    place.write_text(json.dumps(bad))
+    (problem,) = check(bad, place)
+    assert said in problem
+
+
+def test_the_limits_themselves_are_let_through(place):
+    longest = [code("x\n" * 20), *(code("x\n" * 6) for _ in range(17))]
+    full = notebook(*longest, *(prose("word " * 100) for _ in range(15)), prose(""), prose(""), prose(""))
+    assert size(full, place) == []
+
+
+def test_notebook_00_may_have_few_code_cells(place):
+    assert size(notebook(prose(), code()), place.with_name("00_start_here.ipynb")) == []
+    assert size(notebook(prose(), code()), place) != []
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_check_has_a_notebook_that_fails_it(check):
+    assert check in [used for used, _, _ in BAD]
