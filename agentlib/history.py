@@ -1,6 +1,7 @@
 """The record of one run: it only grows, and the model reads it through a view that it cannot corrupt."""
 
 from collections.abc import Callable
+from sys import getrefcount
 from typing import Any, TypeVar
 
 from agentlib.messages import Entry
@@ -11,46 +12,59 @@ __all__ = ["History"]
 class History:
     """The entries of one run, oldest first.
 
-    `entries` is the record, `tokens` its estimated size.
-    `view()` makes the list that a model gets: a new list at each call, whose
-    entries are copies. Copying everything at each of n calls would cost O(n^2), so each entry is
-    copied once, when it is added; a view that a model has written into is thrown away.
+    `entries` is the record, `tokens` its estimated size. `view()` makes the list that a model gets.
+    Copying everything at each of n model calls would cost O(n^2), so each entry is copied once, when it
+    is added, and copied again only if a model has written into its view.
     """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.tokens = 0
-        self._copies: list[Any] = []
         self._touched: list[bool] = []
+        self._view = self._new_view([])
 
     def add(self, entry: Entry, tokens: int) -> None:
         """Add one entry of so many estimated tokens; the caller must not change it afterwards."""
         self.tokens += tokens
         self.entries.append(entry)
-        self._copies.append(_guard(entry, self._touched))
 
     def view(self) -> list[Entry]:
-        """Give the history as a new list that may be changed freely: the record stays as it is."""
-        if self._touched or len(self._copies) != len(self.entries):
+        """Give the history as a list that may be kept and changed freely: the record stays as it is."""
+        if self._touched:
             self._touched.clear()
-            self._copies = [_guard(entry, self._touched) for entry in self.entries]
-        return self._copies.copy()
+            self._view = self._new_view([])
+        elif getrefcount(self._view) > _ONLY_HERE:
+            # Somebody has kept the last view and must not see it grow.
+            self._view = self._new_view(self._view)
+        known = len(self._view)
+        for entry in self.entries[known:]:
+            list.append(self._view, _guard(entry, self._touched))
+        return self._view
+
+    def _new_view(self, copies: list[Entry]) -> "_GuardedList":
+        view = _GuardedList(copies)
+        view.touched = self._touched
+        return view
+
+
+_ONLY_HERE = 2  # the attribute of the history, and the argument of getrefcount itself
 
 
 def _guard(value: Any, touched: list[bool]) -> Any:
     """Copy nested dicts and lists into ones that tell when somebody writes into them."""
+    copy: Any
     if type(value) is dict:
-        guarded = _GuardedDict(value)
-        guarded.touched = touched
+        copy = _GuardedDict(value)
         for key, item in value.items():
-            if type(item) is dict or type(item) is list:
-                dict.__setitem__(guarded, key, _guard(item, touched))
-        return guarded
-    if type(value) is list:
-        items = _GuardedList([_guard(item, touched) for item in value])
-        items.touched = touched
-        return items
-    return value
+            if type(item) in _NESTED:
+                dict.__setitem__(copy, key, _guard(item, touched))
+    else:
+        copy = _GuardedList([_guard(item, touched) if type(item) in _NESTED else item for item in value])
+    copy.touched = touched
+    return copy
+
+
+_NESTED = (dict, list)
 
 
 class _GuardedDict(dict[str, Any]):

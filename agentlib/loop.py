@@ -36,13 +36,10 @@ def run_agent(model: ModelFunction, tools: Any, goal: str, max_steps: int = 10, 
     (what the model reads); closing_call (one last call for an answer after a stop); on_event(event); clock.
     Raises ValueError or TypeError before the first model call if an argument is wrong.
     """
-    events = steps(model, tools, goal, max_steps, **options)
-    while True:
-        try:
-            next(events)
-        except StopIteration as end:
-            run: Run = end.value
-            return run
+    state = RunState(model, tools, goal, max_steps, **options)
+    for _ in _run(state):
+        pass
+    return state.result()
 
 
 def steps(
@@ -69,7 +66,7 @@ def _run(state: RunState) -> Generator[Event, None, Run]:
             reason = StopReason(FATAL_ERROR, words_of(problem))
         yield from state.record_not_run()
         yield state.finish(reason)
-        return state.result(reason)
+        return state.result()
     finally:
         # There is something left to do here only if the one who asks for the events walks away.
         for _ in state.record_not_run():

@@ -229,21 +229,22 @@ def json_text(value: object) -> str:
     return json_ready(value)[1]
 
 
+_UNCHANGEABLE = frozenset({str, int, bool, type(None)})
+
+
 def _copy_plain(value: Any) -> Any:
     """Copy a value of nothing but JSON's own types; raises TypeError at anything else."""
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
-        return value
     if kind is dict:
         copy = {}
         for key, item in value.items():
             if type(key) is not str:
                 raise TypeError
-            copy[key] = item if type(item) is str else _copy_plain(item)
+            copy[key] = item if type(item) in _UNCHANGEABLE else _copy_plain(item)
         return copy
     if kind is list:
-        return [_copy_plain(item) for item in value]
-    if kind is float and math.isfinite(value):
+        return [item if type(item) in _UNCHANGEABLE else _copy_plain(item) for item in value]
+    if kind in _UNCHANGEABLE or (kind is float and math.isfinite(value)):
         return value
     raise TypeError
 
@@ -318,9 +319,11 @@ def call_key(tool: str, input: object, text: str | None = None) -> str:
     text: the input as JSON text, if it is at hand.
     """
     value, text = (input, text) if text is not None else json_ready(input)[:2]
-    # One key that holds no dict needs no sorting.
-    if type(value) is dict and (len(value) > 1 or "{" in text[1:]):
-        text = _text_of(_with_sorted_keys(value))
+    if type(value) is dict:
+        if "{" in text[1:]:  # there may be dicts inside, whose keys are in some order too
+            text = _text_of(_with_sorted_keys(value))
+        elif len(value) > 1 and (keys := list(value)) != (in_order := sorted(keys)):
+            text = _text_of({key: value[key] for key in in_order})
     return f"{tool} {text}"
 
 
@@ -383,7 +386,7 @@ def read_reply(reply: object, step: int) -> ReadReply:
         copy = _plain(reply, changes, depth=0, parents=())
         if not isinstance(copy, dict):  # a dict whose own methods raise
             return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
-    usage = _take_usage(copy)
+    usage = _take_usage(copy) if "usage" in copy else None
     kind, tool, calls, text = copy.get("type"), copy.get("tool"), copy.get("calls"), copy.get("text")
     # A reply that names a tool is a request, whatever else is odd about it: text beside a request
     # does not make it an answer (FIELD_CASES F10).
@@ -403,9 +406,8 @@ def read_reply(reply: object, step: int) -> ReadReply:
         return ReadReply("empty", {"role": "model", "type": "empty", "text": ""}, 0, usage=usage)
     if type(text) is not str or "text" not in reply or not isinstance(reply["text"], str):
         return _invalid(f'"text" must be text, but was {describe(reply.get("text"))}.', reply, usage)
-    copy.pop("calls", None)
     entry = {**copy, "role": "model", "type": "answer"}
-    return ReadReply("answer", entry, len(text), usage=usage)
+    return ReadReply("answer", entry, _tidy(entry, ("calls", "tool", "input")), usage=usage)
 
 
 def _read_single(
@@ -416,15 +418,9 @@ def _read_single(
     if type(name) is not str or not name.strip():
         name = f"call_{step}"
     call = _read_call(name, copy, problem, changes)
-    copy.pop("calls", None)
     # Whatever an adapter put beside the request (a signature, say) is kept.
     entry = {**copy, "role": "model", "type": "tool", "id": name, "input": call.input}
-    text = copy.get("text")
-    if type(text) is str:
-        chars = len(text) + len(call.tool) + len(call.input_text)
-    else:
-        entry.pop("text", None)
-        chars = len(call.tool) + len(call.input_text)
+    chars = len(call.tool) + len(call.input_text) + _tidy(entry, ("calls",))
     return ReadReply("calls", entry, chars, (call,), usage)
 
 
@@ -436,20 +432,25 @@ def _read_batch(
             problem = f"Request {number} of {len(calls)} names no tool: {describe(call)}."
             return _invalid(problem, copy, usage)
     names = _unique_ids([call.get("id") for call in calls], step)
-    read = tuple(
-        [_read_call(name, call, "", changes) for name, call in zip(names, calls, strict=True)],
-    )
+    read = [_read_call(name, call, "", changes) for name, call in zip(names, calls, strict=True)]
     stored = [{"id": call.id, "tool": call.tool, "input": call.input} for call in read]
-    for left_over in ("tool", "input", "id"):
-        copy.pop(left_over, None)
     entry = {**copy, "role": "model", "type": "tools", "calls": stored}
-    chars = sum([len(call.tool) + len(call.input_text) for call in read])
-    text = copy.get("text")
+    chars = _tidy(entry, ("tool", "input", "id"))
+    for call in read:
+        chars += len(call.tool) + len(call.input_text)
+    return ReadReply("calls", entry, chars, tuple(read), usage)
+
+
+def _tidy(entry: Entry, out_of_place: tuple[str, ...]) -> int:
+    """Take out what does not belong into this kind of entry; give the length of its text in characters."""
+    for key in out_of_place:
+        if key in entry:
+            del entry[key]
+    text = entry.get("text", "")
     if type(text) is str:
-        chars += len(text)
-    else:
-        entry.pop("text", None)
-    return ReadReply("calls", entry, chars, read, usage)
+        return len(text)
+    del entry["text"]
+    return 0
 
 
 def _unique_ids(given: list[object], step: int) -> list[str]:
@@ -501,8 +502,6 @@ def _with_sorted_keys(value: Any) -> Any:
 
 def _take_usage(copy: Entry) -> tuple[int, int] | None:
     """Take the two token counts out of a reply; anything but two whole numbers from 0 up is dropped."""
-    if "usage" not in copy:
-        return None
     usage = copy["usage"]
     if type(usage) is dict:
         read, written = usage.get("input_tokens"), usage.get("output_tokens")

@@ -116,6 +116,7 @@ class RunState:
         self.blanks = 0
         self.estimated = False
         self.answer: str | None = None
+        self.stopped = StopReason("")
         self.closing = False
         self.worker = Worker()
 
@@ -183,7 +184,12 @@ class RunState:
             read = copy.deepcopy(self.read)  # what memory= made of the history
         return self.happened(
             Event(
-                "ask", progress.steps, entries=progress.next_entries, tokens=progress.next_tokens, read=read
+                "ask",
+                progress.steps,
+                None,
+                progress.next_entries,
+                progress.next_tokens,
+                read=read,
             )
         )
 
@@ -300,6 +306,7 @@ class RunState:
 
     def finish(self, reason: StopReason) -> Event:
         """Say why the run ended. Whatever watches must not spoil the result any more."""
+        self.stopped = reason
         self.worker.close()
         said = {"answer": self.answer, "detail": getattr(reason, "detail", "")}
         event = Event("stop", self.progress.steps, said, text=str(reason))
@@ -309,12 +316,12 @@ class RunState:
             said["detail"] = f"on_event raised at the very end: {words_of(problem)}"
             return event
 
-    def result(self, reason: StopReason) -> Run:
-        """Put the run together."""
+    def result(self) -> Run:
+        """Put the finished run together."""
         progress = self.progress
         return Run(
             answer=self.answer,
-            stopped=reason,
+            stopped=self.stopped,
             steps=progress.steps,
             history=self.history.entries,
             usage=Usage(progress.input_tokens, progress.output_tokens, self.estimated),

@@ -10,6 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import CoroutineType
 from typing import Any, NamedTuple, NotRequired, get_type_hints, overload
 
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
@@ -278,7 +279,7 @@ def run_tool(
     except BaseException as problem:  # SystemExit too: a tool must not end the program
         code = problem.code if isinstance(problem, ToolError) else "tool_failed"
         return failure(code, words_of(problem), ran=True, fatal=isinstance(problem, FatalToolError))
-    if inspect.iscoroutine(returned):
+    if type(returned) is CoroutineType:
         returned.close()
         return failure("tool_failed", f"{name} returned a coroutine; a tool is a plain function.", ran=True)
     value, text, notes = json_ready(returned)
