@@ -4,11 +4,12 @@ The loop stands here and nowhere else. `steps` is the loop itself, one event at 
 it to its end. What is counted and written down on the way is in `run.py`, the stop rules in `stops.py`.
 """
 
+import time
 from collections.abc import Callable, Generator
 from typing import Any
 
 from agentlib.messages import SHAPES, ModelFunction, read_reply
-from agentlib.run import Run, RunState
+from agentlib.run import Approve, Clock, Memory, OnEvent, Run, RunState
 from agentlib.stops import (
     ANSWERED,
     CANCELLED,
@@ -27,16 +28,33 @@ from agentlib.trace import Event, Trace
 __all__ = ["replay", "run_agent", "steps"]
 
 
-def run_agent(model: ModelFunction, tools: Any, goal: str, max_steps: int = 10, **options: Any) -> Run:
+def run_agent(
+    model: ModelFunction,
+    tools: Any,
+    goal: str,
+    max_steps: int = 10,
+    *,
+    stops: Any = (),
+    approve: Approve | None = None,
+    memory: Memory | None = None,
+    closing_call: bool = False,
+    on_event: OnEvent | None = None,
+    clock: Clock = time.monotonic,
+) -> Run:
     """Run an agent until it answers or a stop rule ends it; give back a `Run`, whatever happens.
 
     model: `model(history) -> reply`. tools: names and functions, or a list of functions or `Tool`s.
     goal: what the user wants. max_steps: the most model calls, a whole number from 1 up.
-    Options: stops (stop rules); approve(call) -> bool (asked before a risky tool); memory(history) -> history
-    (what the model reads); closing_call (one last call for an answer after a stop); on_event(event); clock.
+    stops: stop rules, see `agentlib.stops`. approve(call) -> bool: asked before a risky tool runs; only
+    True is a yes. memory(history) -> history: what the model reads; the whole history is kept.
+    closing_call: after a stop make one more call, with no tools, for an answer from what is known.
+    on_event(event): sees each event as it happens. clock: gives seconds.
     Raises ValueError or TypeError before the first model call if an argument is wrong.
     """
-    state = RunState(model, tools, goal, max_steps, **options)
+    state = RunState(
+        model, tools, goal, max_steps, stops=stops, approve=approve, memory=memory,
+        closing_call=closing_call, on_event=on_event, clock=clock,
+    )  # fmt: skip
     for _ in _run(state):
         pass
     return state.result()
@@ -47,7 +65,7 @@ def steps(
 ) -> Generator[Event, None, Run]:
     """Run an agent and give each event as it happens; the generator's return value is the `Run`.
 
-    Arguments as for `run_agent`. Wrong ones raise here, before the first event is asked for.
+    Arguments and options as for `run_agent`. Wrong ones raise here, before the first event is asked for.
     """
     return _run(RunState(model, tools, goal, max_steps, **options))
 

@@ -22,12 +22,14 @@ from agentlib.stops import (
 from agentlib.tools import ToolOutcome, Worker, failure, read_tools, run_tool, words_of
 from agentlib.trace import Event, Trace
 
-__all__ = ["Run", "RunState"]
+__all__ = ["Approve", "Clock", "Memory", "OnEvent", "Run", "RunState"]
 
 Memory = Callable[[list[Entry]], list[Entry]]
 Approve = Callable[[Entry], bool]
-ENDED = "the run ended before it was this request's turn."
 OnEvent = Callable[[Event], None]
+Clock = Callable[[], float]
+
+ENDED = "the run ended before it was this request's turn."
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class RunState:
         memory: Memory | None = None,
         closing_call: bool = False,
         on_event: OnEvent | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         whole_number("max_steps", max_steps)
         if not isinstance(goal, str):
