@@ -14,14 +14,14 @@ from agentlib.models import LoopingModel, RuleModel
 __all__ = ["GOAL", "TOOLS", "WEATHER", "looping_model", "model", "weather_in"]
 
 GOAL = "Do I need to carry water in Chennai today?"
-WEATHER = {"Chennai": "34 C and humid", "Shimla": "12 C and clear"}
+WEATHER = {"Shimla": "12 C and clear", "Chennai": "34 C and humid"}
 
 WARM_CELSIUS = 25
 """From this temperature on, in degrees Celsius, the model says that water is needed. Our own choice."""
 
 
 def weather_in(city: str) -> str:
-    """Tell today's weather in one city: "Chennai" or "Shimla"."""
+    """Tell today's weather in one city: "Shimla" or "Chennai"."""
     if city not in WEATHER:
         raise ValueError(f'Unknown city "{city}". Known: {", ".join(WEATHER)}.')
     return WEATHER[city]
