@@ -1,0 +1,7 @@
+"""What a learner looks at: tables, the tracer and plots. Each has a form in HTML and one in plain text."""
+
+from agentlib.views import plots
+from agentlib.views.tables import history_table, run_table
+from agentlib.views.tracer import tracer
+
+__all__ = ["history_table", "plots", "run_table", "tracer"]

@@ -1,0 +1,256 @@
+"""Plots of what runs cost and of how they end, each with a sentence that says what it shows.
+
+matplotlib is loaded when a plot is drawn. Each plot has a figure of its own: nothing is shared, nothing is
+shown by itself. Colours are those of Okabe and Ito, which colour-blind people can tell apart; markers,
+dashes and hatches tell them apart once more.
+"""
+
+import base64
+import html
+import io
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from agentlib.messages import describe
+from agentlib.run import Run
+from agentlib.trace import Trace
+from agentlib.views.frames import tokens_per_call
+from agentlib.views.tables import figures
+from agentlib.views.words import counted, joined, visible
+
+__all__ = ["Plot", "coins", "stop_reasons", "tokens_read"]
+
+# Okabe and Ito, "Color Universal Design" (2008), without the yellow, which is faint on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+HATCHES = ("", "//", "..", "xx", "\\\\", "--", "++")
+DPI = 90
+
+
+class Plot:
+    """A picture and the sentence that says what it shows.
+
+    figure: the matplotlib Figure; draw on it further if you like. sentence: also read out by screen readers,
+    since JupyterLab shows no alternative text for image outputs.
+    """
+
+    def __init__(self, figure: Any, sentence: str) -> None:
+        self.figure = figure
+        self.sentence = sentence
+        # The layout is worked out once: done anew at each drawing it moves by a hair, and the bytes differ.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+
+    def png(self) -> bytes:
+        """Draw the picture as PNG, the same bytes for the same picture."""
+        from PIL import Image
+
+        drawn, small = io.BytesIO(), io.BytesIO()
+        self.figure.savefig(drawn, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
+        # 64 colours are plenty for lines and bars, and a notebook that holds the picture stays small.
+        Image.open(drawn).convert("RGB").quantize(64).save(small, format="png", optimize=True)
+        return small.getvalue()
+
+    def _repr_html_(self) -> str:
+        said = html.escape(self.sentence, quote=True)
+        picture = base64.b64encode(self.png()).decode("ascii")
+        # The figure itself is the picture for a screen reader; the caption says the same for everyone.
+        return (
+            f'<figure role="img" aria-label="{said}" style="margin:0">'
+            f'<img alt="" style="max-width:100%;height:auto" src="data:image/png;base64,{picture}">'
+            f"<figcaption>{said}</figcaption></figure>"
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        # No image/png beside it: JupyterLab prefers the HTML, and the picture would be stored twice.
+        return {"text/html": self._repr_html_(), "text/plain": self.sentence}
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    __repr__ = __str__
+
+
+def tokens_read(runs: object, *, tokens_per_step: float | None = None, title: str = "Tokens read") -> Plot:
+    """Plot the tokens read by each model call, and in all, against the number of the call.
+
+    runs: a Run, a Trace, a list of tokens per call, or names and any of these. tokens_per_step: t in the two
+    dashed lines t * n (read by call n) and t * n(n+1)/2 (read in all); None = the mean over the first run.
+    Raises TypeError for anything else, ValueError if no call was made.
+    """
+    named = {name: _tokens(run) for name, run in _named(runs).items()}
+    longest = max(len(read) for read in named.values())
+    if longest == 0:
+        raise ValueError("There is nothing to plot: no model call was made.")
+    first = next(read for read in named.values() if read)
+    per_step = tokens_per_step or sum(first) / (len(first) * (len(first) + 1) / 2)
+    figure, (each, total) = _figure(2, title)
+    for number, (name, read) in enumerate(named.items()):
+        calls = range(1, len(read) + 1)
+        style = _line_style(number, len(read))
+        each.plot(calls, read, label=name or "measured", **style)
+        total.plot(calls, list(accumulate(read)), label=name or "measured", **style)
+    calls = range(1, longest + 1)
+    grey = {"color": "#555555", "linestyle": "--", "linewidth": 1.5}
+    words = f"{per_step:,.0f}"
+    each.plot(calls, [per_step * n for n in calls], label=f"{words} × n", **grey)
+    total.plot(calls, [per_step * n * (n + 1) / 2 for n in calls], label=f"{words} × n(n+1)/2", **grey)
+    _name_axes(each, "model call n", "tokens read by this call")
+    _name_axes(total, "model call n", "tokens read in all")
+    said = [
+        f"{_prefix(name)}{counted(len(read), 'call')} read {counted(sum(read), 'token')} in all; "
+        f"call 1 read {read[0]:,}, call {len(read)} read {read[-1]:,}."
+        for name, read in named.items()
+        if read
+    ]
+    dashed = f"Dashed: {words} tokens more at each call, which adds up to {words} × n(n+1)/2."
+    return Plot(figure, f"{title}: {' '.join(said)} {dashed}")
+
+
+def coins(
+    runs: object, *, coin_limit: int | None = None, step_limit: int | None = None, title: str = "Coins used"
+) -> Plot:
+    """Plot the coins used after each model call; a call costs one coin for each entry that it reads.
+
+    runs: a Run, a Trace, a list of coins per call, or names and any of these.
+    coin_limit, step_limit: drawn as lines; None = no limit. Raises as `tokens_read` does.
+    """
+    named = {name: list(accumulate(_coins(run))) for name, run in _named(runs).items()}
+    if not any(named.values()):
+        raise ValueError("There is nothing to plot: no model call was made.")
+    figure, (axes,) = _figure(1, title)
+    for number, (name, used) in enumerate(named.items()):
+        axes.plot(range(1, len(used) + 1), used, label=name or "used", **_line_style(number, len(used)))
+    limits = []
+    if coin_limit is not None:
+        axes.axhline(coin_limit, color="#555555", linestyle="--", label=f"limit: {coin_limit} coins")
+        limits.append(f"{coin_limit} coins")
+    if step_limit is not None:
+        axes.axvline(step_limit, color="#555555", linestyle=":", label=f"limit: {step_limit} steps")
+        limits.append(f"{step_limit} steps")
+    _name_axes(axes, "model call", "coins used so far (entries read)")
+    said = [
+        f"{_prefix(name)}{', '.join(f'{used:,}' for used in total[:12])}{' ...' if len(total) > 12 else ''} "
+        f"coins after {'call 1' if len(total) == 1 else f'calls 1 to {len(total)}'}"
+        f"{_ending(_named(runs)[name])}."
+        for name, total in named.items()
+        if total
+    ]
+    bounds = f" Limits: {joined(limits)}." if limits else ""
+    return Plot(figure, f"{title}: {' '.join(said)}{bounds}")
+
+
+def stop_reasons(counts: object, *, title: str = "How the runs ended") -> Plot:
+    """Plot how often each stop reason came, most frequent first.
+
+    counts: reasons and numbers, or a list of reasons, Runs or Traces. Raises TypeError for anything else,
+    ValueError if there is nothing to count.
+    """
+    if isinstance(counts, Mapping):
+        counted_reasons = {str(reason): number for reason, number in counts.items()}
+        if not all(isinstance(number, int) and number >= 0 for number in counted_reasons.values()):
+            raise TypeError(f"counts are reasons and whole numbers from 0 up, but were {describe(counts)}.")
+    elif isinstance(counts, Iterable) and not isinstance(counts, (str, bytes)):
+        counted_reasons = dict(Counter(_reason(item) for item in counts))
+    else:
+        raise TypeError(f"counts are reasons and numbers, or a list of runs, but were {describe(counts)}.")
+    if not counted_reasons:
+        raise ValueError("There is nothing to plot: no run was given.")
+    ranked = sorted(counted_reasons.items(), key=lambda item: (-item[1], item[0]))
+    figure, (axes,) = _figure(1, title, height=1.2 + 0.4 * len(ranked))
+    for number, (reason, times) in enumerate(ranked):
+        look = number % len(COLOURS)
+        axes.barh(reason, times, color=COLOURS[look], hatch=HATCHES[look], edgecolor="white")
+        axes.annotate(f" {times:,}", (times, number), va="center")
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.set_xlabel("runs")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    total = sum(counted_reasons.values())
+    said = joined([f"{reason} {times:,}" for reason, times in ranked])
+    return Plot(figure, f"{title}: of {counted(total, 'run')}, {said}.")
+
+
+# --- reading what was given -------------------------------------------------------------------------
+
+
+def _named(runs: object) -> dict[str, Any]:
+    """Give names and runs; a run without a name has the name ""."""
+    if isinstance(runs, Mapping) and "history" not in runs:
+        if not runs:
+            raise ValueError("There is nothing to plot: no run was given.")
+        return {visible(str(name)): run for name, run in runs.items()}
+    return {"": runs}
+
+
+def _tokens(run: object) -> list[int]:
+    if isinstance(run, (Run, Trace)):
+        return tokens_per_call(run.trace if isinstance(run, Run) else run)
+    return _numbers(run)
+
+
+def _coins(run: object) -> list[int]:
+    if isinstance(run, (Run, Trace)):
+        trace = run.trace if isinstance(run, Run) else run
+        return [event.entries for event in trace.events if event.kind == "ask"]
+    return _numbers(run)
+
+
+def _numbers(given: object) -> list[int]:
+    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
+        if all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in given):
+            return list(given)
+    raise TypeError(f"A run to plot is a Run, a Trace or a list of numbers, but was {describe(given)}.")
+
+
+def _reason(item: object) -> str:
+    if isinstance(item, (Run, Trace)):
+        return figures(item).stopped or "not ended"
+    if isinstance(item, str):
+        return str(item)
+    raise TypeError(f"A stop reason is text, a Run or a Trace, but was {describe(item)}.")
+
+
+def _ending(run: object) -> str:
+    return f", {figures(run).stopped}" if isinstance(run, (Run, Trace)) else ""
+
+
+def _prefix(name: str) -> str:
+    return f"{name}: " if name else ""
+
+
+# --- drawing ----------------------------------------------------------------------------------------
+
+
+def _figure(parts: int, title: str, height: float = 3.4) -> tuple[Any, Sequence[Any]]:
+    """Make a figure with so many axes side by side, outside of pyplot, which would keep it for ever."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.6, height), layout="constrained")
+    figure.suptitle(title)
+    axes = [figure.add_subplot(1, parts, place + 1) for place in range(parts)]
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _line_style(number: int, points: int) -> dict[str, Any]:
+    look = number % len(COLOURS)
+    often = max(1, points // 12)  # on a long line, a marker at every call would hide it
+    # Where lines lie on each other, the one beneath is the wider one and shows at both sides.
+    size = {"linewidth": max(4.5 - 1.5 * number, 1.2), "markersize": max(10 - 2 * number, 5)}
+    return {"color": COLOURS[look], "marker": MARKERS[look], "markevery": often, **size}
+
+
+def _name_axes(axes: Any, across: str, up: str) -> None:
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    axes.set_ylim(bottom=0)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(visible=True, color="#DDDDDD")
+    axes.set_axisbelow(True)
+    if any(not label.startswith("_") for label in axes.get_legend_handles_labels()[1]):
+        axes.legend(frameon=False)

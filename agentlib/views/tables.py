@@ -1,0 +1,193 @@
+"""Tables of a history, and of several runs side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentlib.costs import entry_tokens
+from agentlib.messages import calls_in, describe, error_text, is_error
+from agentlib.run import Run
+from agentlib.trace import Trace
+from agentlib.views.frames import tokens_per_call
+from agentlib.views.shown import Cell, Shown, html_table, text_table
+from agentlib.views.words import call_key, counted, entry_error, entry_words, visible, who
+
+__all__ = ["RunFigures", "figures", "history_cells", "history_of", "history_table", "repeats_in", "run_table"]
+
+
+def history_table(history: object, title: str | None = None) -> Shown:
+    """Show a history as a table: who wrote each entry and what it holds; repeats and errors are marked in words.
+
+    history: a list of entries, a `Run`, a `Trace`, or what a loop of one's own returned, with "history" in it.
+    title: None = the number of entries. Raises TypeError for anything else.
+    """
+    entries = history_of(history)
+    title = f"History: {counted(len(entries), 'entry', 'entries')}" if title is None else visible(title)
+    heads = ("#", "who", "content")
+    rows = history_cells(entries, repeats_in(entries))
+    return Shown(html_table(title, heads, rows), text_table(title, heads, rows))
+
+
+def history_cells(
+    entries: Sequence[Any], repeats: Sequence[int], new: Sequence[int] = ()
+) -> list[list[Cell]]:
+    """Make the rows of a history table. repeats, new: places (from 0) that are marked so."""
+    rows = []
+    for place, entry in enumerate(entries):
+        marks = [word for word, places in (("repeat", repeats), ("new", new)) if place in places]
+        if entry_error(entry) is not None:
+            marks.append("error")
+        number = Cell(str(place + 1), number=True)
+        rows.append([number, Cell(who(entry)), Cell(entry_words(entry), tuple(marks))])
+    return rows
+
+
+def history_of(source: object) -> list[Any]:
+    """Find the history in a list of entries, a Run, a Trace, or a dict with "history"."""
+    if isinstance(source, Run):
+        return source.history
+    if isinstance(source, Trace):
+        return source.history_after(len(source.events))
+    if isinstance(source, Mapping) and isinstance(source.get("history"), (list, tuple)):
+        source = source["history"]
+    if isinstance(source, (list, tuple)):
+        return list(source)
+    raise TypeError(f"A history is a list of entries, a Run or a Trace, but was {describe(source)}.")
+
+
+def repeats_in(entries: Sequence[Any]) -> list[int]:
+    """List the places of requests that were made before: the same tool with the same input."""
+    seen: set[str] = set()
+    places = []
+    for place, entry in enumerate(entries):
+        keys = {call_key(call) for call in (calls_in(entry) if isinstance(entry, Mapping) else [])}
+        if keys & seen:
+            places.append(place)
+        seen |= keys
+    return places
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """What a run came to, as far as it is known; None = not known.
+
+    coins: entries read, summed over the calls. tokens_read: the same in (estimated) tokens.
+    """
+
+    answer: object
+    stopped: str | None
+    steps: int | None
+    entries: int
+    tool_runs: int | None
+    errors: int | None
+    repeats: int
+    coins: int | None
+    tokens_read: int | None
+
+
+def figures(source: object) -> RunFigures:
+    """Read the figures of a Run, a Trace, or the dict that a loop of one's own returned.
+
+    A dict should have "history"; what it does not say is worked out from that where this is possible.
+    Raises TypeError for anything else.
+    """
+    if isinstance(source, Run):
+        return RunFigures(
+            source.answer, str(source.stopped), source.steps, len(source.history), source.tool_runs,
+            source.errors, len(repeats_in(source.history)), source.coins, source.usage.input_tokens,
+        )  # fmt: skip
+    if isinstance(source, Trace):
+        return _trace_figures(source)
+    if isinstance(source, Mapping):
+        return _dict_figures(source)
+    raise TypeError(
+        f"A run is a Run, a Trace or what your loop returned as a dict, but was {describe(source)}."
+    )
+
+
+def _trace_figures(trace: Trace) -> RunFigures:
+    history = history_of(trace)
+    results = [event for event in trace.events if event.kind == "result"]
+    errors = sum(is_error((event.entry or {}).get("result")) and event.text != "not run" for event in results)
+    errors += sum(
+        event.kind == "reply" and (event.entry or {}).get("type") == "invalid" for event in trace.events
+    )
+    return RunFigures(
+        trace.answer, trace.stopped, trace.steps, len(history), sum(event.ran for event in results), errors,
+        len(repeats_in(history)), sum(event.entries for event in trace.events if event.kind == "ask"),
+        sum(tokens_per_call(trace)),
+    )  # fmt: skip
+
+
+def _dict_figures(said: Mapping[str, Any]) -> RunFigures:
+    history = history_of(said) if "history" in said else []
+    results = [entry["result"] for entry in history if who(entry) == "tool" and "result" in entry]
+    steps = _number(said.get("steps"))
+    read = _lengths_read(history, steps)
+    sizes = [entry_tokens(entry) if isinstance(entry, dict) else 1 for entry in history]
+    stopped = said.get("stopped")
+    return RunFigures(
+        said.get("answer"),
+        None if stopped is None else str(stopped),
+        steps,
+        len(history),
+        _number(said.get("tool_runs"), len(results) if history else None),
+        _number(
+            said.get("errors"), sum(error_text(result) is not None for result in results) if history else None
+        ),
+        len(repeats_in(history)),
+        _number(said.get("coins"), None if read is None else sum(read)),
+        _number(
+            said.get("tokens_read"), None if read is None else sum(sum(sizes[:length]) for length in read)
+        ),
+    )
+
+
+def _lengths_read(history: Sequence[Any], steps: int | None) -> list[int] | None:
+    """Work out how many entries each call read: all that stood before its reply. None = it cannot be said."""
+    read = [place for place, entry in enumerate(history) if who(entry) == "model"]
+    if steps == len(read) + 1:
+        read.append(len(history))  # the last reply, the answer, was not recorded
+    return read if steps == len(read) else None
+
+
+def _number(value: object, otherwise: int | None = None) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+
+
+def run_table(runs: Mapping[str, object], title: str = "Runs side by side") -> Shown:
+    """Show runs side by side: answer, stop reason, steps, entries, tools run, errors, coins, tokens read.
+
+    runs: names and Runs, Traces, or dicts that loops of one's own returned ("answer", "stopped", "steps", "history").
+    Raises TypeError if it is no such mapping, ValueError if it is empty.
+    """
+    if not isinstance(runs, Mapping):
+        raise TypeError(f'runs are names and runs, such as {{"A": run}}, but was {describe(runs)}.')
+    if not runs:
+        raise ValueError("run_table needs at least one run, but got none.")
+    read = {visible(str(name)): figures(run) for name, run in runs.items()}
+    rows = [
+        [
+            Cell("answer"),
+            *(Cell("no answer" if one.answer is None else visible(str(one.answer))) for one in read.values()),
+        ],
+        [
+            Cell("stopped"),
+            *(Cell("not said" if one.stopped is None else visible(one.stopped)) for one in read.values()),
+        ],
+    ]
+    for name, label in _NUMBERS.items():
+        rows.append([Cell(label), *(_figure(getattr(one, name)) for one in read.values())])
+    heads = ("", *read)
+    return Shown(html_table(title, heads, rows), text_table(title, heads, rows))
+
+
+_NUMBERS = {
+    "steps": "steps (model calls)", "entries": "entries in the history", "tool_runs": "tools run",
+    "errors": "errors", "repeats": "repeated requests", "coins": "coins (entries read)",
+    "tokens_read": "tokens read",
+}  # fmt: skip
+
+
+def _figure(value: int | None) -> Cell:
+    return Cell("not known" if value is None else f"{value:,}", number=True)

@@ -1,0 +1,153 @@
+"""Values, requests and history entries in words: short, safe to print, the same at every run."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agentlib.messages import call_key as key_of
+from agentlib.messages import calls_in, error_text, json_ready, short
+
+__all__ = [
+    "call_key", "call_words", "code", "counted", "entry_error", "entry_words", "joined", "of_reason", "one_line",
+    "quoted", "sentence", "value_words", "visible", "who",
+]  # fmt: skip
+
+# Characters that would move the cursor, turn the direction of the text that follows, or cannot be encoded:
+# control characters but tab and line break, the marks that override direction, and lone surrogates.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Write characters that act instead of being seen as their code, such as \\u202e."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def value_words(value: object) -> str:
+    """Write a value as one line of JSON, whole; what JSON cannot hold is named by its type."""
+    return visible(json.dumps(json_ready(value)[0], ensure_ascii=False))
+
+
+def one_line(text: object, limit: int = 120) -> str:
+    """Put text on one line, in at most `limit` characters; a line break is written as \\n."""
+    line = visible(text if isinstance(text, str) else short(text, limit)[:limit])
+    return short(line[: 2 * limit].replace("\n", "\\n"), limit)
+
+
+def quoted(text: object, limit: int = 120) -> str:
+    """Put text between double quotes on one line, in at most `limit` characters and the quotes."""
+    return f'"{one_line(text, limit)}"'
+
+
+def sentence(text: object, limit: int = 120) -> str:
+    """Put text on one line and make sure that it ends as a sentence does."""
+    line = one_line(text, limit)
+    return line if line.endswith((".", "!", "?")) else f"{line}."
+
+
+def code(text: str) -> str:
+    """Set text as code, between backticks; backticks inside it become plain quotes."""
+    return f"`{text.replace('`', chr(39))}`"
+
+
+def call_words(call: Mapping[str, Any], limit: int = 80) -> str:
+    """Write a request as it would look in Python: `stock_level("north")`; several arguments get their names."""
+    name, given = call.get("tool"), call.get("input")
+    tool = name if isinstance(name, str) else short(name, 40)
+    if not isinstance(given, Mapping):
+        return f"{visible(tool)}({short(value_words(given), limit)})"
+    if len(given) == 1:
+        (value,) = given.values()
+        return f"{visible(tool)}({short(value_words(value), limit)})"
+    pairs = ", ".join(f"{visible(str(key))}={value_words(value)}" for key, value in given.items())
+    return f"{visible(tool)}({short(pairs, limit)})"
+
+
+def call_key(call: Mapping[str, Any]) -> str:
+    """Give the same text for the same tool and input, whatever the order of the input's keys."""
+    return key_of(str(call.get("tool")), call.get("input"))
+
+
+def who(entry: object) -> str:
+    """Say who an entry comes from: user, model or tool. A reply that was stored without a role is the model's."""
+    if isinstance(entry, Mapping):
+        role = entry.get("role")
+        if isinstance(role, str):
+            return visible(short(role, 20))
+        if entry.get("type") in ("answer", "tool", "tools"):
+            return "model"
+    return "?"
+
+
+def entry_error(entry: object) -> str | None:
+    """Give the words of a failed tool result in an entry, or None."""
+    if isinstance(entry, Mapping) and who(entry) == "tool":
+        return error_text(entry.get("result"))
+    return None
+
+
+def entry_words(entry: object) -> str:
+    """Say what an entry holds, whole, in words: text, requests, an answer, or what a tool gave."""
+    if not isinstance(entry, Mapping):
+        return value_words(entry)
+    if who(entry) == "tool" and "result" in entry:
+        tool = entry.get("tool")
+        name = visible(tool) if isinstance(tool, str) else ""
+        problem = error_text(entry["result"])
+        if problem is not None:
+            return f"error from {name}: {visible(problem)}" if name else f"error: {visible(problem)}"
+        return f"{name} gave {value_words(entry['result'])}" if name else value_words(entry["result"])
+    calls = calls_in(entry)
+    text = entry.get("text")
+    if calls:
+        requests = " and ".join(call_words(call, limit=100_000) for call in calls)
+        beside = f" (and says {value_words(text)})" if isinstance(text, str) and text else ""
+        return f"requests {requests}{beside}"
+    if entry.get("type") == "answer":
+        return f"answers: {visible(text) if isinstance(text, str) else value_words(text)}"
+    if entry.get("type") == "empty":
+        return "an empty reply"
+    if entry.get("type") == "invalid":
+        return f"a reply that could not be read: {visible(str(text))}"
+    if isinstance(text, str):
+        return visible(text)
+    return value_words({key: value for key, value in entry.items() if key != "role"})
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Write a number with its noun: "1 entry", "1,024 entries"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def joined(parts: list[str]) -> str:
+    """Join parts as a sentence does: "a, b and c"."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+_REASONS = {
+    "answered": "The model answered.",
+    "step limit": "All allowed steps were used, and the model had not answered.",
+    "token budget": "The next call would have read more tokens than allowed, so it was not made.",
+    "coin budget": "The next call would have cost more coins than allowed, so it was not made.",
+    "budget limit": "The next call would have cost more than allowed, so it was not made.",
+    "cost budget": "The next call would have cost more money than allowed, so it was not made.",
+    "deadline": "The time was up.",
+    "repeated call": "The same request came again and again, with the same result each time.",
+    "no progress": "Several steps in a row brought no result that was new.",
+    "too many errors": "Too many results were errors.",
+    "tool called": "The tool that ends the run has run.",
+    "empty reply": "Two replies in a row were empty.",
+    "model error": "The model itself failed.",
+    "fatal error": "A tool failed in a way that no model can mend.",
+    "cancelled": "Somebody cancelled the run.",
+    "returned": "The loop returned and gave no stop reason.",
+    "crashed": "An error that nothing caught ended the run.",
+    "asked too often": "The loop would have asked the model for ever, so watching ended it.",
+    "ran too long": "The loop went on and on, so watching ended it.",
+    "interrupted": "The run was interrupted.",
+}
+
+
+def of_reason(reason: str) -> str:
+    """Say in one sentence what a stop reason means; "" for one that is not known here."""
+    return _REASONS.get(reason, "")
