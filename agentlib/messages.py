@@ -124,7 +124,7 @@ ModelFunction = Callable[[list[Entry]], Any]
 
 def user(text: str) -> Entry:
     """Make a user entry."""
-    return {"role": "user", "text": text}
+    return {"role": "user", "text": whole(text)}
 
 
 def ask(tool: str, /, **input: Any) -> Entry:
@@ -160,10 +160,16 @@ def calls_in(entry: Mapping[str, Any]) -> list[Entry]:
 
 def error_result(code: str, message: str) -> Entry:
     """Make the result of a tool that failed; a message over 2,000 characters is cut and says so."""
+    return {"error": code, "message": cut(message)}
+
+
+def cut(message: str) -> str:
+    """Cut an error message to 2,000 characters; what is cut off is said."""
+    message = whole(message)
     if len(message) > MAX_ERROR_CHARS:
         tail = f" ... (cut, {len(message)} characters in all)"
         message = message[: MAX_ERROR_CHARS - len(tail)] + tail
-    return {"error": code, "message": message}
+    return message
 
 
 def is_error(result: object) -> bool:
@@ -187,10 +193,19 @@ def error_text(result: object) -> str | None:
 def short(value: object, limit: int = 120) -> str:
     """Show a value in at most `limit` characters; a value that cannot be shown is named by its type."""
     try:
-        text = value if isinstance(value, str) else repr(value)
-    except Exception:
+        text = whole(str.__str__(value) if isinstance(value, str) else repr(value))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a method of the value itself may raise anything
         text = f"<{type(value).__name__} that cannot be shown>"
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def whole(text: str) -> str:
+    """Mend half Unicode characters (lone surrogates): no file can hold them and no screen can show them."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def describe(value: object) -> str:
@@ -204,24 +219,20 @@ def describe(value: object) -> str:
 
 # --- ready for JSON ---------------------------------------------------------------------------------
 
-# One encoder for all: json.dumps with arguments would build a new one at each call. It writes the
-# same compact text as pydantic's `to_json`, which is several times as fast on plain values.
-encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-
-
 def json_ready(value: object) -> tuple[Any, str, tuple[str, ...]]:
     """Make a value ready for JSON: give a fresh copy, its JSON text, and notes on what had to be changed.
 
-    Tuples become lists without a note. Nothing that a tool can return makes this raise.
+    Tuples become lists, and keys that are no text become text, without a note. Nothing that a tool can
+    return makes this raise; only a KeyboardInterrupt passes through.
     """
     try:
         copy = _copy_plain(value)
-        return copy, to_json(copy).decode(), ()
+        return copy, _text_of(copy), ()
     except Exception:
         pass  # the slow way below finds out what is wrong with it
     notes: list[str] = []
     copy = _plain(value, notes, depth=0, parents=())
-    return copy, encode(copy), tuple(dict.fromkeys(notes))
+    return copy, _text_of(copy), tuple(dict.fromkeys(notes))
 
 
 def json_text(value: object) -> str:
@@ -232,18 +243,20 @@ def json_text(value: object) -> str:
 _UNCHANGEABLE = frozenset({str, int, bool, type(None)})
 
 
-def _copy_plain(value: Any) -> Any:
-    """Copy a value of nothing but JSON's own types; raises TypeError at anything else."""
+def _copy_plain(value: Any, depth: int = 0) -> Any:
+    """Copy a value of nothing but JSON's own types; raises TypeError at anything else and at great depth."""
     kind = type(value)
+    if depth >= MAX_DEPTH and (kind is dict or kind is list):
+        raise TypeError
     if kind is dict:
         copy = {}
         for key, item in value.items():
             if type(key) is not str:
                 raise TypeError
-            copy[key] = item if type(item) in _UNCHANGEABLE else _copy_plain(item)
+            copy[key] = item if type(item) in _UNCHANGEABLE else _copy_plain(item, depth + 1)
         return copy
     if kind is list:
-        return [item if type(item) in _UNCHANGEABLE else _copy_plain(item) for item in value]
+        return [item if type(item) in _UNCHANGEABLE else _copy_plain(item, depth + 1) for item in value]
     if kind in _UNCHANGEABLE or (kind is float and math.isfinite(value)):
         return value
     raise TypeError
@@ -251,22 +264,31 @@ def _copy_plain(value: Any) -> Any:
 
 def _plain(value: object, notes: list[str], depth: int, parents: tuple[int, ...]) -> Any:
     """Build the JSON-ready form of any value, adding to `notes` what was changed."""
-    if value is None or isinstance(value, bool):
+    if value is None or value is True or value is False:
         return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
+    # What a value really is: isinstance() would believe an object that only claims to be text or a number,
+    # and a subclass may have methods of its own.
+    kind = type(value)
+    if issubclass(kind, str):
+        text = str.__str__(value)
+        mended = whole(text)
+        if mended != text:
+            notes.append("half a Unicode character was replaced")
+        return mended
+    if issubclass(kind, int):
+        number = int.__int__(value)
         # Python refuses to write whole numbers of more than 4,300 digits as text.
-        if value.bit_length() > 10_000:
+        if number.bit_length() > 10_000:
             notes.append("a very large whole number became text")
-            return f"<whole number of {value.bit_length()} bits>"
-        return int(value)
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return float(value)
-        notes.append(f"the number {float(value)} became text, as JSON has no such number")
-        return str(float(value))
-    name = type(value).__name__
+            return f"<whole number of {number.bit_length()} bits>"
+        return number
+    if issubclass(kind, float):
+        number = float.__float__(value)
+        if math.isfinite(number):
+            return number
+        notes.append(f"the number {number} became text, as JSON has no such number")
+        return str(number)
+    name = kind.__name__
     if id(value) in parents:
         notes.append(f"a {name} that contains itself was cut off")
         return f"<the same {name} again>"
@@ -293,8 +315,10 @@ def _plain(value: object, notes: list[str], depth: int, parents: tuple[int, ...]
             return _plain(value.value, notes, depth + 1, inside)
         if isinstance(value, (date, time, timedelta, Decimal, UUID, PurePath)):
             notes.append(f"a {name} became text")
-            return str(value)
-    except Exception:
+            return whole(str(value))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         pass  # an object whose own methods raise: it is named like any other object below
     # Its repr may hold an address that changes from run to run, so the type's name has to do.
     # A generator is not drained here: it may never end.
@@ -305,11 +329,13 @@ def _plain(value: object, notes: list[str], depth: int, parents: tuple[int, ...]
 def _plain_dict(value: Mapping[Any, Any], notes: list[str], depth: int, inside: tuple[int, ...]) -> Entry:
     plain: Entry = {}
     for key, item in value.items():
-        name = key if isinstance(key, str) else short(_plain(key, notes, depth + 1, inside), 80)
+        name = _plain(key, notes, depth + 1, inside)
+        if type(name) is not str:
+            name = short(name, 80)
         if name in plain:
-            notes.append(f"two keys are both written {name!r}; the second was renamed")
+            notes.append(f'two keys are both written "{short(name, 80)}"; the second was renamed')
             name = next(new for n in itertools.count(2) if (new := f"{name} ({n})") not in plain)
-        plain[str.__str__(name)] = _plain(item, notes, depth + 1, inside)
+        plain[name] = _plain(item, notes, depth + 1, inside)
     return plain
 
 
@@ -366,6 +392,27 @@ class ReadReply(NamedTuple):
     problem: str = ""
 
 
+class RecordedReply(dict[str, Any]):
+    """A reply of a recorded run that was neither an answer nor a request, to be read again as it was.
+
+    entry: as it stands in the recorded history. problem: what was wrong with it, in words.
+    """
+
+    def __init__(self, entry: Entry, problem: str) -> None:
+        super().__init__(entry)
+        self.problem = problem
+
+    def __deepcopy__(self, memo: object) -> "RecordedReply":
+        return RecordedReply(_copy_plain(dict(self)), self.problem)
+
+    def again(self) -> ReadReply:
+        """Give what `read_reply` gave for it."""
+        entry = _copy_plain(dict(self))
+        usage = _take_usage(entry) if "usage" in entry else None
+        chars = len(entry["text"])
+        return ReadReply(entry["type"], entry, chars, usage=usage, problem=self.problem)
+
+
 SHAPES = (
     'Reply with {"type": "answer", "text": ...}, with {"type": "tool", "tool": ..., "input": {...}}, '
     'or with {"type": "tools", "calls": [...]}.'
@@ -377,15 +424,25 @@ def read_reply(reply: object, step: int) -> ReadReply:
 
     step: the number of the model call, used to name requests that came without an id.
     """
-    if not isinstance(reply, dict):
-        return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
+    try:
+        return _read(_copy_plain(reply), reply, step, [])
+    except Exception:
+        pass  # not plain JSON: the slow way finds out what has to be changed
+    if type(reply) is RecordedReply:
+        return reply.again()
     changes: list[str] = []
     try:
-        copy = _copy_plain(reply)
-    except Exception:
-        copy = _plain(reply, changes, depth=0, parents=())
-        if not isinstance(copy, dict):  # a dict whose own methods raise
-            return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
+        return _read(_plain(reply, changes, depth=0, parents=()), reply, step, changes)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a dict whose own methods raise
+        return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
+
+
+def _read(copy: Any, reply: Any, step: int, changes: list[str]) -> ReadReply:
+    """Say what a reply is, from its copy that is ready for JSON; `changes` says what was changed for that."""
+    if type(copy) is not dict or not isinstance(reply, dict):
+        return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
     usage = _take_usage(copy) if "usage" in copy else None
     kind, tool, calls, text = copy.get("type"), copy.get("tool"), copy.get("calls"), copy.get("text")
     # A reply that names a tool is a request, whatever else is odd about it: text beside a request
@@ -403,7 +460,7 @@ def read_reply(reply: object, step: int) -> ReadReply:
             f'"type" must be "answer", "tool" or "tools", but was {describe(kind)}.', reply, usage
         )
     if text is None or (type(text) is str and not text.strip()):
-        return ReadReply("empty", {"role": "model", "type": "empty", "text": ""}, 0, usage=usage)
+        return ReadReply("empty", _with_usage({"role": "model", "type": "empty", "text": ""}, usage), 0, (), usage)
     if type(text) is not str or "text" not in reply or not isinstance(reply["text"], str):
         return _invalid(f'"text" must be text, but was {describe(reply.get("text"))}.', reply, usage)
     entry = {**copy, "role": "model", "type": "answer"}
@@ -442,15 +499,26 @@ def _read_batch(
 
 
 def _tidy(entry: Entry, out_of_place: tuple[str, ...]) -> int:
-    """Take out what does not belong into this kind of entry; give the length of its text in characters."""
+    """Take out what does not belong into this kind of entry; give the length of its text in characters.
+
+    Raises an exception if the rest cannot be written as JSON text.
+    """
     for key in out_of_place:
         if key in entry:
             del entry[key]
+    if not _KNOWN_KEYS.issuperset(entry):
+        entry.pop("closing", None)  # the loop's own mark
+        _text_of(entry)
     text = entry.get("text", "")
     if type(text) is str:
+        if not text.isascii():
+            text.encode()
         return len(text)
     del entry["text"]
     return 0
+
+
+_KNOWN_KEYS = frozenset({"role", "type", "tool", "input", "id", "text", "calls", "usage"})
 
 
 def _unique_ids(given: list[object], step: int) -> list[str]:
@@ -474,22 +542,21 @@ def _read_call(name: str, request: Entry, problem: str, changes: list[str]) -> R
     """Read one request out of a reply that is ready for JSON; `changes` says what was changed for that."""
     tool, given = request["tool"], request.get("input")
     text = _text_of(given)
-    if not problem:
-        if "input" not in request:
-            problem = '"input" is missing; it is an object with the arguments'
-        elif type(given) is not dict:
-            problem = f'"input" must be an object with the arguments, but was {describe(given)}'
-        elif changes:
-            problem = f"the request must hold plain JSON values: {'; '.join(dict.fromkeys(changes))}"
+    if not (tool.isascii() and name.isascii()):
+        _text_of([tool, name])
+    # The history holds `None` for an input that is missing, so both get the same words.
+    if given is None:
+        problem = '"input" is missing; it is an object with the arguments'
+    elif type(given) is not dict:
+        problem = f'"input" must be an object with the arguments, but was {describe(given)}'
+    elif changes and not problem:
+        problem = f"the request must hold plain JSON values: {'; '.join(dict.fromkeys(changes))}"
     return ReadCall(name, tool, given, text, call_key(tool, given, text), problem)
 
 
 def _text_of(value: Any) -> str:
-    """Write a JSON-ready value as JSON text."""
-    try:
-        return to_json(value).decode()
-    except Exception:  # half a Unicode character, which UTF-8 cannot hold
-        return encode(value)
+    """Write a JSON-ready value as JSON text; raises an exception if it is not ready."""
+    return to_json(value).decode()
 
 
 def _with_sorted_keys(value: Any) -> Any:
@@ -513,7 +580,11 @@ def _take_usage(copy: Entry) -> tuple[int, int] | None:
 
 def _invalid(problem: str, reply: object, usage: tuple[int, int] | None = None) -> ReadReply:
     text = short(reply, 200)
-    entry: Entry = {"role": "model", "type": "invalid", "text": text}
+    entry = _with_usage({"role": "model", "type": "invalid", "text": text}, usage)
+    return ReadReply("invalid", entry, len(text), usage=usage, problem=problem)
+
+
+def _with_usage(entry: Entry, usage: tuple[int, int] | None) -> Entry:
     if usage is not None:
         entry["usage"] = {"input_tokens": usage[0], "output_tokens": usage[1]}
-    return ReadReply("invalid", entry, len(text), usage=usage, problem=problem)
+    return entry
