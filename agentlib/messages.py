@@ -219,6 +219,7 @@ def describe(value: object) -> str:
 
 # --- ready for JSON ---------------------------------------------------------------------------------
 
+
 def json_ready(value: object) -> tuple[Any, str, tuple[str, ...]]:
     """Make a value ready for JSON: give a fresh copy, its JSON text, and notes on what had to be changed.
 
@@ -262,7 +263,7 @@ def _copy_plain(value: Any, depth: int = 0) -> Any:
     raise TypeError
 
 
-def _plain(value: object, notes: list[str], depth: int, parents: tuple[int, ...]) -> Any:
+def _plain(value: Any, notes: list[str], depth: int, parents: tuple[int, ...]) -> Any:
     """Build the JSON-ready form of any value, adding to `notes` what was changed."""
     if value is None or value is True or value is False:
         return value
@@ -283,11 +284,11 @@ def _plain(value: object, notes: list[str], depth: int, parents: tuple[int, ...]
             return f"<whole number of {number.bit_length()} bits>"
         return number
     if issubclass(kind, float):
-        number = float.__float__(value)
-        if math.isfinite(number):
-            return number
-        notes.append(f"the number {number} became text, as JSON has no such number")
-        return str(number)
+        fraction = float.__float__(value)
+        if math.isfinite(fraction):
+            return fraction
+        notes.append(f"the number {fraction} became text, as JSON has no such number")
+        return str(fraction)
     name = kind.__name__
     if id(value) in parents:
         notes.append(f"a {name} that contains itself was cut off")
@@ -460,7 +461,8 @@ def _read(copy: Any, reply: Any, step: int, changes: list[str]) -> ReadReply:
             f'"type" must be "answer", "tool" or "tools", but was {describe(kind)}.', reply, usage
         )
     if text is None or (type(text) is str and not text.strip()):
-        return ReadReply("empty", _with_usage({"role": "model", "type": "empty", "text": ""}, usage), 0, (), usage)
+        entry = _with_usage({"role": "model", "type": "empty", "text": ""}, usage)
+        return ReadReply("empty", entry, 0, usage=usage)
     if type(text) is not str or "text" not in reply or not isinstance(reply["text"], str):
         return _invalid(f'"text" must be text, but was {describe(reply.get("text"))}.', reply, usage)
     entry = {**copy, "role": "model", "type": "answer"}
