@@ -279,6 +279,7 @@ class _Film:
 
     def recorded(self, number: int, event: Event) -> str:
         call = code(call_words(self.trace.request(number)))
+        result = (event.entry or {}).get("result")
         problem = entry_error(event.entry)
         if event.text == "fatal":
             said = f"{call} failed: {sentence(problem or '')} No model can mend that."
@@ -291,7 +292,7 @@ class _Film:
         elif problem is not None:
             said = f"{call} could not be run. The loop says so in a result: {sentence(problem)}"
         else:
-            said = f"{call} gave {code(_brief((event.entry or {}).get('result')))}."
+            said = f"{call} gave {code(_brief(result))}."
         return f"{said} It is now entry {self.length}. {self.will_be_read()}"
 
     def will_be_read(self) -> str:
@@ -378,10 +379,8 @@ class _WatchedFilm(_Film):
         """Split the events: a line and what it brings about; a second call on one line starts anew."""
         start, seen = 0, set[str]()
         for number, event in enumerate(self.events):
-            again = event.kind in ("ask", "act") and event.kind in seen
-            if (number > start and (again or event.kind in ("line", "crash", "stop"))) or (
-                self.events[start].kind in ("crash", "stop") and number > start
-            ):
+            begins = event.kind in ("line", "crash", "stop") or self.events[start].kind in ("crash", "stop")
+            if number > start and (begins or (event.kind in ("ask", "act") and event.kind in seen)):
                 yield start, number
                 start, seen = number, set()
             seen.add(event.kind)
@@ -478,7 +477,10 @@ class _WatchedFilm(_Film):
             return f"The history is cut: {before - kept} of {counted(before, 'entry', 'entries')} are gone."
         if self.length == before and kept == before - 1:
             return f"Entry {before} of the history is changed: {quoted(entry_words(added[0]))}."
-        return f"The history is rewritten from entry {kept + 1} on. It had {before} entries and has {self.length}."
+        return (
+            f"The history is rewritten from entry {kept + 1} on. "
+            f"It had {before} entries and has {self.length} now."
+        )
 
     def tell_line(self, after: Event | None) -> tuple[str, str]:
         """Say what a line does that neither asks, acts nor records, by the line that comes next."""
@@ -529,10 +531,8 @@ class _WatchedFilm(_Film):
             if self.reply.get("type") == "answer" and met:
                 return move, f"Is the reply an answer? {goes}"
             if calls and not met:
-                return (
-                    move,
-                    f"Is the reply an answer? No, it requests {code(call_words(calls[0]))}, so the loop goes on.",
-                )
+                asked = code(call_words(calls[0]))
+                return move, f"Is the reply an answer? No, it requests {asked}, so the loop goes on."
         return move, f"The loop looks: {text} {goes}"
 
     def crashed(self, event: Event) -> str:

@@ -199,9 +199,8 @@ def _coins(run: object) -> list[int]:
 
 
 def _numbers(given: object) -> list[int]:
-    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
-        if all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in given):
-            return list(given)
+    if isinstance(given, (list, tuple)) and all(type(number) in (int, float) for number in given):
+        return list(given)
     raise TypeError(f"A run to plot is a Run, a Trace or a list of numbers, but was {describe(given)}.")
 
 

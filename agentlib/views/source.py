@@ -48,7 +48,7 @@ class Source:
         return self.lines[place] if 0 <= place < len(self.lines) else ""
 
     def kind(self, line: int) -> str:
-        """Name the kind of statement on a line: loop, if, try, except, return, raise, break, continue or ""."""
+        """Name the kind of statement on a line, such as "loop" or "try"; "" for the plain ones."""
         node = self._statements.get(line)
         return _KINDS.get(type(node), "") if node is not None else ""
 
@@ -60,8 +60,8 @@ class Source:
     def inside(self, head: int, line: int) -> bool:
         """True if `line` lies in the block of the statement whose head is at `head`."""
         node = self._statements.get(head)
-        body = getattr(node, "body", None)
-        return bool(body) and int(body[0].lineno) <= line <= int(body[-1].end_lineno)
+        body: list[ast.stmt] = getattr(node, "body", [])
+        return bool(body) and body[0].lineno <= line <= (body[-1].end_lineno or 0)
 
     def looks_at_type(self, line: int) -> bool:
         """True if the condition at `line` compares something with the word "answer"."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from agentlib.costs import entry_tokens
@@ -16,9 +17,9 @@ __all__ = ["RunFigures", "figures", "history_cells", "history_of", "history_tabl
 
 
 def history_table(history: object, title: str | None = None) -> Shown:
-    """Show a history as a table: who wrote each entry and what it holds; repeats and errors are marked in words.
+    """Show a history as a table: who wrote each entry, and what it holds; repeats and errors are marked.
 
-    history: a list of entries, a `Run`, a `Trace`, or what a loop of one's own returned, with "history" in it.
+    history: a list of entries, a `Run`, a `Trace`, or a dict with "history" that your own loop returned.
     title: None = the number of entries. Raises TypeError for anything else.
     """
     entries = history_of(history)
@@ -122,9 +123,11 @@ def _trace_figures(trace: Trace) -> RunFigures:
 def _dict_figures(said: Mapping[str, Any]) -> RunFigures:
     history = history_of(said) if "history" in said else []
     results = [entry["result"] for entry in history if who(entry) == "tool" and "result" in entry]
+    failed = sum(error_text(result) is not None for result in results)
     steps = _number(said.get("steps"))
     read = _lengths_read(history, steps)
     sizes = [entry_tokens(entry) if isinstance(entry, dict) else 1 for entry in history]
+    upto = list(accumulate(sizes, initial=0))
     stopped = said.get("stopped")
     return RunFigures(
         said.get("answer"),
@@ -132,14 +135,10 @@ def _dict_figures(said: Mapping[str, Any]) -> RunFigures:
         steps,
         len(history),
         _number(said.get("tool_runs"), len(results) if history else None),
-        _number(
-            said.get("errors"), sum(error_text(result) is not None for result in results) if history else None
-        ),
+        _number(said.get("errors"), failed if history else None),
         len(repeats_in(history)),
         _number(said.get("coins"), None if read is None else sum(read)),
-        _number(
-            said.get("tokens_read"), None if read is None else sum(sum(sizes[:length]) for length in read)
-        ),
+        _number(said.get("tokens_read"), None if read is None else sum(upto[length] for length in read)),
     )
 
 
@@ -158,7 +157,8 @@ def _number(value: object, otherwise: int | None = None) -> int | None:
 def run_table(runs: Mapping[str, object], title: str = "Runs side by side") -> Shown:
     """Show runs side by side: answer, stop reason, steps, entries, tools run, errors, coins, tokens read.
 
-    runs: names and Runs, Traces, or dicts that loops of one's own returned ("answer", "stopped", "steps", "history").
+    runs: names and Runs, Traces, or the dicts that loops of one's own returned, with "answer", "stopped",
+    "steps" and "history" in them.
     Raises TypeError if it is no such mapping, ValueError if it is empty.
     """
     if not isinstance(runs, Mapping):
@@ -187,6 +187,10 @@ _NUMBERS = {
     "errors": "errors", "repeats": "repeated requests", "coins": "coins (entries read)",
     "tokens_read": "tokens read",
 }  # fmt: skip
+
+
+def _words(value: object, otherwise: str) -> Cell:
+    return Cell(otherwise if value is None else visible(str(value)))
 
 
 def _figure(value: int | None) -> Cell:

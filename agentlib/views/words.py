@@ -9,8 +9,8 @@ from agentlib.messages import call_key as key_of
 from agentlib.messages import calls_in, error_text, json_ready, short
 
 __all__ = [
-    "call_key", "call_words", "code", "counted", "entry_error", "entry_words", "joined", "of_reason", "one_line",
-    "quoted", "sentence", "value_words", "visible", "who",
+    "call_key", "call_words", "code", "counted", "entry_error", "entry_words", "joined", "of_reason",
+    "one_line", "quoted", "sentence", "value_words", "visible", "who",
 ]  # fmt: skip
 
 # Characters that would move the cursor, turn the direction of the text that follows, or cannot be encoded:
@@ -51,7 +51,7 @@ def code(text: str) -> str:
 
 
 def call_words(call: Mapping[str, Any], limit: int = 80) -> str:
-    """Write a request as it would look in Python: `stock_level("north")`; several arguments get their names."""
+    """Write a request as Python would: `stock_level("north")`; several arguments get their names."""
     name, given = call.get("tool"), call.get("input")
     tool = name if isinstance(name, str) else short(name, 40)
     if not isinstance(given, Mapping):
@@ -69,7 +69,7 @@ def call_key(call: Mapping[str, Any]) -> str:
 
 
 def who(entry: object) -> str:
-    """Say who an entry comes from: user, model or tool. A reply that was stored without a role is the model's."""
+    """Say who an entry comes from: user, model or tool. A reply stored without a role is the model's."""
     if isinstance(entry, Mapping):
         role = entry.get("role")
         if isinstance(role, str):

@@ -20,7 +20,8 @@ MOST_STEPS = 20
 class Tracer:
     """A trace to look at.
 
-    trace: the trace that is shown. static: its form without widgets. widget: the live form; None = there is none.
+    trace: the trace that is shown. static: its form without widgets.
+    widget: the live form; None = there is none.
     """
 
     def __init__(self, trace: Trace, widget: Any = None) -> None:
@@ -53,11 +54,12 @@ def tracer(
     max_steps: int = 10,
     **options: Any,
 ) -> Tracer:
-    """Show a run frame by frame: `tracer(run)`, or `tracer(run_agent, make_model, tools, goal)` with a slider.
+    """Show a run frame by frame: `tracer(run)`, or `tracer(loop, make_model, tools, goal)` with a slider.
 
     what: a Run, a Trace, or a loop with the shape `run_agent(model, tools, goal, max_steps)`.
-    make_model: gives a fresh model for each run, such as `blue_mugs.model`. max_steps: where the slider starts.
-    options: passed on to the loop. Raises TypeError if something is missing, ValueError for a wrong max_steps.
+    make_model: gives a fresh model for each run, such as `blue_mugs.model`.
+    max_steps: where the slider starts. options: passed on to the loop.
+    Raises TypeError if something is missing, ValueError for a wrong max_steps.
     """
     if isinstance(what, (Run, Trace)):
         return Tracer(what.trace if isinstance(what, Run) else what)
