@@ -22,10 +22,14 @@ class ToolError(AgentLibError):
     """Raised inside a tool to give the model an error with a code of its own.
 
     message: what went wrong and what to do next, written for the model.
-    code: a short word such as "not_found"; it becomes the result's "error".
+    code: a short word such as "not_found"; it becomes the result's "error". Raises TypeError if it is no text.
     """
 
+    code: str = "tool_failed"
+
     def __init__(self, message: str, code: str = "tool_failed") -> None:
+        if not isinstance(code, str):
+            raise TypeError(f"The code of an error is text, but was {code!r}.")
         super().__init__(message)
         self.code = code
 
@@ -38,7 +42,14 @@ class FatalToolError(ToolError):
 
 
 class UnrunError(ToolError):
-    """Raised inside a tool that refuses its arguments before it has done anything: it counts as not run."""
+    """Raised inside a tool that refuses its arguments before it has done anything: it counts as not run.
+
+    failed: False = it counts as no error either.
+    """
+
+    def __init__(self, message: str, code: str = "tool_failed", *, failed: bool = True) -> None:
+        super().__init__(message, code)
+        self.failed = failed
 
 
 class ScriptExhausted(AgentLibError):

@@ -80,15 +80,16 @@ def _run(state: RunState) -> Generator[Event, None, Run]:
                 yield from _closing_call(state)
         except KeyboardInterrupt:
             reason = StopReason(CANCELLED, "the program was interrupted")
-        except Exception as problem:  # a stop rule, memory or on_event raised: the work so far is kept
+        except GeneratorExit:  # the one who asks for the events walks away
+            raise
+        except BaseException as problem:  # a stop rule, memory or on_event raised: the work so far is kept
             reason = StopReason(FATAL_ERROR, words_of(problem))
+        state.ending = True
         yield from state.record_not_run()
         yield state.finish(reason)
         return state.result()
     finally:
-        # There is something left to do here only if the one who asks for the events walks away.
-        for _ in state.record_not_run():
-            pass
+        state.leave()
 
 
 def _four_moves(state: RunState) -> Generator[Event, None, StopReason]:

@@ -120,6 +120,8 @@ class RunState:
         self.answer: str | None = None
         self.stopped = StopReason("")
         self.closing = False
+        self.ending = False
+        self.said_late = ""
         self.worker = Worker()
 
     # -- what happens, as events
@@ -130,9 +132,11 @@ class RunState:
         if self.on_event is not None:
             try:
                 self.on_event(event)
-            except BaseException:
+            except BaseException as problem:
                 self.on_event = None  # one that raises is not asked again: the run has to end in order
-                raise
+                if not self.ending:
+                    raise
+                self.said_late = f"on_event raised at the very end: {words_of(problem)}"
         return event
 
     def begin(self) -> Event:
@@ -241,18 +245,20 @@ class RunState:
 
     def acting(self, call: ReadCall) -> Event:
         """Say which tool is about to run."""
-        self.running = call
         return self.happened(Event("act", self.progress.steps, None, 0, 0, call.id, call.tool))
 
     def run(self, call: ReadCall) -> ToolOutcome:
         """Run one request: ask a person first if the tool is risky, keep to the time limits."""
-        if call.problem:
-            return failure("invalid_input", f"The request cannot be run: {call.problem}.", ran=False)
         tool = self.tools.get(call.tool)
+        if call.problem and tool is not None:
+            return failure("invalid_input", f"The request cannot be run: {call.problem}.", ran=False)
         if tool is not None and tool.risky:
             refusal = _ask_person(self.approve, call)
             if refusal:
                 return failure("not_approved", refusal, ran=False, failed=False)
+            if self.forbidden_before() is not None:  # the person may have taken long to say yes
+                return failure("not_run", f"Not run: {ENDED}", ran=False, failed=False)
+        self.running = call
         wait = tool.timeout_seconds if tool else None
         if self.deadline is not None:
             left = max(0.0, self.deadline - self.progress.seconds)
@@ -273,14 +279,15 @@ class RunState:
             progress.tools_ran[call.tool] += 1
         if outcome.failed:
             progress.errors += 1
-        if rules and self.result_rules:
-            tool = self.tools.get(call.tool)
-            for rule in self.result_rules:
-                rule.on_result(call, outcome.text, tool is not None and tool.repeatable)
         entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}
         self.history.add(entry, tokens_for(len(outcome.text)))
         text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
-        return self.happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran))
+        event = self.happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran))
+        if rules and self.result_rules:  # last: one that raises must find the result recorded
+            tool = self.tools.get(call.tool)
+            for rule in self.result_rules:
+                rule.on_result(call, outcome.text, tool is not None and tool.repeatable)
+        return event
 
     def unanswered(self) -> Sequence[ReadCall]:
         """List the requests of the last reply that have no result in the history yet."""
@@ -306,17 +313,21 @@ class RunState:
 
     # -- the end
 
-    def finish(self, reason: StopReason) -> Event:
-        """Say why the run ended. Whatever watches must not spoil the result any more."""
-        self.stopped = reason
+    def leave(self) -> None:
+        """Leave everything in order, also if the one who asks for the events has walked away."""
+        self.ending = True
+        for _ in self.record_not_run():
+            pass
         self.worker.close()
-        said = {"answer": self.answer, "detail": getattr(reason, "detail", "")}
-        event = Event("stop", self.progress.steps, said, text=str(reason))
-        try:
-            return self.happened(event)
-        except (Exception, KeyboardInterrupt) as problem:
-            said["detail"] = f"on_event raised at the very end: {words_of(problem)}"
-            return event
+
+    def finish(self, reason: StopReason) -> Event:
+        """Say why the run ended."""
+        said = {"answer": self.answer, "detail": reason.detail}
+        event = self.happened(Event("stop", self.progress.steps, said, text=str(reason)))
+        if self.said_late:
+            said["detail"] = "; ".join(filter(None, (reason.detail, self.said_late)))
+        self.stopped = StopReason(reason, said["detail"])
+        return event
 
     def result(self) -> Run:
         """Put the finished run together."""
@@ -360,7 +371,9 @@ def _ask_person(approve: Approve | None, call: ReadCall) -> str:
         return f"{call.tool} needs a person's yes, and nobody can be asked in this run. It was not run."
     try:
         yes = approve(call.public())
-    except Exception as problem:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
         why = words_of(problem)
         return f"{call.tool} needs a person's yes, and asking for it failed: {why}. It was not run."
     return (

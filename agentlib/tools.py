@@ -17,7 +17,7 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from agentlib.errors import FatalToolError, ToolError, UnrunError
-from agentlib.messages import Entry, describe, error_result, json_ready, json_text, short
+from agentlib.messages import Entry, cut, describe, error_result, json_ready, json_text, short, whole
 
 __all__ = ["Tool", "ToolOutcome", "Worker", "failure", "read_tools", "run_tool", "tool", "words_of"]
 
@@ -261,8 +261,11 @@ def run_tool(
         arguments = found.arguments.validate_json(input_text) if found.arguments else json.loads(input_text)
     except ValidationError as problem:
         return failure("invalid_input", _what_is_wrong(problem, found), ran=False)
-    except ValueError as problem:
-        return failure("invalid_input", f"The arguments cannot be read: {problem}", ran=False)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:  # a check of the tool's own may raise anything
+        message = f"{name}: the arguments cannot be read: {words_of(problem)}"
+        return failure("invalid_input", message, ran=False)
     try:
         if wait_seconds is None:
             returned = found.function(**arguments)
@@ -275,10 +278,10 @@ def run_tool(
         message = f"{name} gave no result within {wait_seconds:g} s. The work may still be running."
         return failure("timed_out", message, ran=True)
     except UnrunError as problem:
-        return failure(problem.code, words_of(problem), ran=False)
+        return failure(_code_of(problem), words_of(problem), ran=False, failed=problem.failed)
     except BaseException as problem:  # SystemExit too: a tool must not end the program
-        code = problem.code if isinstance(problem, ToolError) else "tool_failed"
-        return failure(code, words_of(problem), ran=True, fatal=isinstance(problem, FatalToolError))
+        fatal = isinstance(problem, FatalToolError)
+        return failure(_code_of(problem), words_of(problem), ran=True, fatal=fatal)
     if type(returned) is CoroutineType:
         returned.close()
         return failure("tool_failed", f"{name} returned a coroutine; a tool is a plain function.", ran=True)
@@ -297,16 +300,27 @@ def failure(code: str, message: str, *, ran: bool, failed: bool = True, fatal: b
 
 
 def words_of(problem: BaseException) -> str:
-    """Give an exception's own message; where that alone says too little, its type stands before it."""
+    """Give an exception's own message, at most 2,000 characters of it.
+
+    Where that alone says too little, the exception's type stands before it.
+    """
     kind = type(problem).__name__
     try:
-        words = str(problem)
-    except Exception:
+        words = str.__str__(str(problem))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # its own __str__ may raise anything
         words = ""
     if not words.strip():
         return f"{kind} with no message"
     # str(KeyError("north")) is "'north'": nobody could tell what is wrong with it.
-    return words if isinstance(problem, (ValueError, RuntimeError, ToolError)) else f"{kind}: {words}"
+    return cut(words if isinstance(problem, (ValueError, RuntimeError, ToolError)) else f"{kind}: {words}")
+
+
+def _code_of(problem: BaseException) -> str:
+    """Give the code of a `ToolError`, if it is text that JSON can hold; "tool_failed" for all else."""
+    code = problem.code if isinstance(problem, ToolError) else ""
+    return whole(code) if type(code) is str and code else ToolError.code
 
 
 def _what_is_wrong(problem: ValidationError, found: Tool) -> str:
