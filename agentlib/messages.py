@@ -529,6 +529,8 @@ def _unique_ids(given: list[object], step: int) -> list[str]:
     Only within the reply: models use "call_1" again in every reply (FIELD_CASES F2).
     """
     taken = {name for name in given if isinstance(name, str)}
+    if len(taken) == len(given) and all(map(str.strip, taken)):
+        return given  # type: ignore[return-value]
     names: list[str] = []
     for number, name in enumerate(given, start=1):
         if not isinstance(name, str) or not name.strip() or name in names:

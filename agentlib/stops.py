@@ -350,7 +350,10 @@ class RepeatedCall(StopRule):
         return RepeatedCall(self.times, self.then)
 
     def on_request(self, calls: Sequence[ReadCall]) -> Verdict | None:
-        repeats = {call.key: call for call in calls if self._same.get(call.key, (0, ""))[0] >= self.times - 1}
+        repeats = {}
+        for call in calls:
+            if call.key in self._same and self._same[call.key][0] >= self.times - 1:
+                repeats[call.key] = call
         if not repeats:
             return None
         tools = ", ".join(dict.fromkeys(call.tool for call in repeats.values()))

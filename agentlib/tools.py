@@ -258,7 +258,9 @@ def run_tool(
         )
     try:
         # Parsed anew from its text, so the tool gets a copy that it may change.
-        arguments = found.arguments.validate_json(input_text) if found.arguments else json.loads(input_text)
+        arguments = (
+            found.arguments.validator.validate_json(input_text) if found.arguments else json.loads(input_text)
+        )
     except ValidationError as problem:
         return failure("invalid_input", _what_is_wrong(problem, found), ran=False)
     except KeyboardInterrupt:
