@@ -22,7 +22,8 @@ class ToolError(AgentLibError):
     """Raised inside a tool to give the model an error with a code of its own.
 
     message: what went wrong and what to do next, written for the model.
-    code: a short word such as "not_found"; it becomes the result's "error". Raises TypeError if it is no text.
+    code: a short word such as "not_found"; it becomes the result's "error".
+    Raises TypeError if the code is no text.
     """
 
     code: str = "tool_failed"
@@ -46,6 +47,8 @@ class UnrunError(ToolError):
 
     failed: False = it counts as no error either.
     """
+
+    failed: bool = True
 
     def __init__(self, message: str, code: str = "tool_failed", *, failed: bool = True) -> None:
         super().__init__(message, code)

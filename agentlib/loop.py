@@ -5,7 +5,7 @@ it to its end. What is counted and written down on the way is in `run.py`, the s
 """
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 from agentlib.messages import SHAPES, ModelFunction, read_reply
@@ -21,9 +21,11 @@ from agentlib.stops import (
     STEP_LIMIT,
     TOO_MANY_ERRORS,
     StopReason,
+    read_reason,
+    read_stops,
 )
 from agentlib.tools import words_of
-from agentlib.trace import Event, Trace
+from agentlib.trace import CLOSING_FAILED, Event, Trace
 
 __all__ = ["replay", "run_agent", "steps"]
 
@@ -129,7 +131,7 @@ def _four_moves(state: RunState) -> Generator[Event, None, StopReason]:
                 "another request in the same reply was a repeat. Ask again without it.", verdict.repeated
             )
             if verdict.stop is not None:
-                return verdict.stop
+                return read_reason(verdict.stop)
             if verdict.note:
                 yield state.note(verdict.note)
             continue
@@ -163,19 +165,21 @@ def _closing_call(state: RunState) -> Generator[Event, None, None]:
     except KeyboardInterrupt:
         raise
     except BaseException as problem:
-        yield state.note(f"The closing call failed: {words_of(problem)}")
+        yield state.note(CLOSING_FAILED + words_of(problem))
         return
     yield state.record_reply(reply)
     if reply.kind == "answer":
         state.answer = reply.entry["text"]
+    elif reply.kind == "invalid":
+        yield state.note(f"Your reply could not be read. {reply.problem} {SHAPES}")
 
 
 def replay(trace: Trace, **options: Any) -> Run:
     """Run a recorded run again, without its model and tools; equal events show that nothing has changed.
 
-    options: the options that the recorded run had, such as stops.
+    options: the options that the recorded run had, such as stops. What came from outside does not come
+    again by itself: a person's yes or no, a cancel and the clock's deadline are taken from the record.
     """
-    made_with: dict[str, Callable[..., Any]] = trace.tools()
-    return run_agent(
-        trace.model(), made_with, trace.goal, trace.about.get("max_steps", trace.steps), **options
-    )
+    rules = [*read_stops(options.pop("stops", ())), trace.ending()]
+    max_steps = trace.about.get("max_steps", trace.steps)
+    return run_agent(trace.model(), trace.tools(), trace.goal, max_steps, stops=rules, **options)

@@ -109,11 +109,13 @@ class ReplayModel:
     """Gives the replies of a recorded run again, and makes sure that the new run is the same so far.
 
     replies: the recorded replies, in order. lengths: how many entries each call read.
-    ended_with: the message of the model error that ended the recorded run; None = it did not end so.
+    ended_with: raised by the call after the last reply, if the recorded one gave none; None = there was none.
     Raises ReplayError as soon as a call reads another number of entries, or comes after the last one.
     """
 
-    def __init__(self, replies: Sequence[Any], lengths: Sequence[int], ended_with: str | None = None) -> None:
+    def __init__(
+        self, replies: Sequence[Any], lengths: Sequence[int], ended_with: BaseException | None = None
+    ) -> None:
         if len(replies) != len(lengths):
             raise ValueError(f"{len(replies)} replies and {len(lengths)} lengths do not pair up.")
         self.ended_with = ended_with
@@ -124,7 +126,7 @@ class ReplayModel:
     def __call__(self, history: list[Entry]) -> Any:
         if self.calls == len(self.replies):
             if self.ended_with is not None:
-                raise RuntimeError(self.ended_with)
+                raise self.ended_with
             raise ReplayError("one more model call came", f"{len(self.replies)} calls", "another call")
         if len(history) != self.lengths[self.calls]:
             what = f"model call {self.calls + 1} read another history"

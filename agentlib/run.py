@@ -16,6 +16,7 @@ from agentlib.stops import (
     StopReason,
     StopRule,
     Verdict,
+    read_reason,
     read_stops,
     whole_number,
 )
@@ -100,6 +101,7 @@ class RunState:
         self.on_event = on_event
         self.about = {
             "made_by": "run_agent", "goal": goal, "max_steps": max_steps, "tools": list(self.tools),
+            "repeatable": [name for name, tool in self.tools.items() if tool.repeatable],
         }  # fmt: skip
 
         rules = sorted([StepLimit(max_steps), *read_stops(stops)], key=lambda rule: rule.order)
@@ -164,7 +166,7 @@ class RunState:
                 continue
             reason = rule.before_call(self.progress)
             if reason is not None:
-                return reason if isinstance(reason, StopReason) else StopReason(reason)
+                return read_reason(reason)
         return None
 
     def prepare_call(self) -> None:
@@ -195,6 +197,7 @@ class RunState:
                 None,
                 progress.next_entries,
                 progress.next_tokens,
+                text="closing" if self.closing else "",
                 read=read,
             )
         )
@@ -221,7 +224,7 @@ class RunState:
         self.blanks = self.blanks + 1 if reply.kind == "empty" else 0
         if reply.kind == "invalid":
             progress.errors += 1
-        return self.happened(Event("reply", progress.steps, entry, 0, read))
+        return self.happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem))
 
     # -- 2. check
 
@@ -238,7 +241,7 @@ class RunState:
         for rule in self.tool_rules:
             reason = rule.before_tool(self.progress)
             if reason is not None:
-                return reason if isinstance(reason, StopReason) else StopReason(reason)
+                return read_reason(reason)
         return None
 
     # -- 3. act

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from agentlib.costs import Price
 from agentlib.history import History
-from agentlib.messages import Entry, ReadCall, describe
+from agentlib.messages import Entry, ReadCall, describe, whole
 
 __all__ = [
     "ANSWERED",
@@ -43,6 +43,7 @@ __all__ = [
     "TooManyErrors",
     "ToolCalled",
     "Verdict",
+    "read_reason",
     "read_stops",
     "whole_number",
 ]
@@ -356,20 +357,21 @@ class RepeatedCall(StopRule):
                 repeats[call.key] = call
         if not repeats:
             return None
-        tools = ", ".join(dict.fromkeys(call.tool for call in repeats.values()))
         keys = frozenset(repeats)
         earlier = max(self._refused[key] for key in keys)
+        new = dict.fromkeys(call.tool for key, call in repeats.items() if not self._refused[key])
         for key in keys:
             self._refused[key] += 1
         if self.then == "stop" or earlier >= self.times:
+            tools = ", ".join(dict.fromkeys(call.tool for call in repeats.values()))
             number = self.times + earlier
             return Verdict(
                 keys, StopReason(REPEATED_CALL, f"{tools}: the same request for the {number}. time")
             )
-        if earlier:
+        if not new:  # the door has been closed already
             return Verdict(keys)
         note = (
-            f"You have asked {tools} the very same thing before, and the result was the same each time. "
+            f"You have asked {', '.join(new)} the very same thing before, and the result was the same each time. "
             "It was not run again. Answer with what you know now, or say that you cannot."
         )
         return Verdict(keys, note=note)
@@ -424,9 +426,16 @@ class FunctionRule(StopRule):
 
     def before_call(self, run: Progress) -> str | None:
         reason = self.function(run)
-        if reason is None or (isinstance(reason, str) and reason):
-            return reason
-        raise TypeError(f"A stop rule gives a reason as text, or None to go on, but gave {describe(reason)}.")
+        return None if reason is None else read_reason(reason)
+
+
+def read_reason(reason: object) -> StopReason:
+    """Read the reason that a rule gave. Raises TypeError if it is not text or if it is blank."""
+    if isinstance(reason, StopReason):
+        return reason
+    if isinstance(reason, str) and reason.strip():
+        return StopReason(whole(reason))
+    raise TypeError(f"A stop rule gives a reason as text, or None to go on, but gave {describe(reason)}.")
 
 
 def read_stops(stops: object) -> list[StopRule]:

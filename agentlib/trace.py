@@ -8,11 +8,16 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agentlib.errors import FatalToolError, ReplayError, ToolError, TraceFileError, UnrunError
-from agentlib.messages import Entry, calls_in, error_text, is_error, json_ready, short
+from agentlib.errors import FatalToolError, ReplayError, TraceFileError, UnrunError
+from agentlib.messages import Entry, RecordedReply, calls_in, error_text, json_ready, short
 from agentlib.models import ReplayModel
+from agentlib.stops import Progress, StopReason, StopRule
+from agentlib.tools import tool
 
-__all__ = ["TRACE_VERSION", "Difference", "Event", "Trace", "compare"]
+__all__ = ["CLOSING_FAILED", "TRACE_VERSION", "Difference", "Event", "Trace", "compare"]
+
+CLOSING_FAILED = "The closing call failed: "
+"""How the note begins that stands in the history when a closing call gave no reply."""
 
 TRACE_VERSION = 1
 """The version in the first line of a saved trace; a later one is refused."""
@@ -24,8 +29,9 @@ class Event(NamedTuple):
     kind:
       "start"    entry: the goal.
       "ask"      entries, tokens: what the model is about to read (tokens are estimated).
-                 read: what it reads, where that is not the whole history.
+                 read: what it reads, where that is not the whole history. text: "closing" for a closing call.
       "reply"    entry: the reply as it was recorded. tokens: tokens read by this call.
+                 text: what was wrong with a reply of the wrong shape.
       "act"      id, text: the request and the tool that is about to run.
       "result"   entry: the result as it was recorded. ran: the tool's function was called.
                  text: "" or why the tool was not asked ("not run") or that no model can mend it ("fatal").
@@ -154,11 +160,25 @@ class Trace:
 
     def model(self) -> ReplayModel:
         """Make a model that gives the recorded replies again, as long as the new run is like this one."""
-        return ReplayModel(
-            self.replies(),
-            [len(history) for history in self.histories()][: len(self.replies())],
-            ended_with=self.detail if self.stopped == "model error" else None,
-        )
+        replies = [
+            RecordedReply(event.entry, event.text)
+            if not self.watched and event.entry.get("type") in ("invalid", "empty")
+            else event.entry
+            for event in self.events
+            if event.kind == "reply" and event.entry is not None
+        ]
+        lengths = [len(history) for history in self.histories()][: len(replies)]
+        ended_with: BaseException | None = None
+        if self.steps > len(replies):  # the last call gave no reply
+            last = self.events[-2].entry if len(self.events) > 1 else None
+            words = (last or {}).get("text", "")
+            if self.stopped == "model error":
+                ended_with = RuntimeError(self.detail)
+            elif self.stopped == "cancelled":
+                ended_with = KeyboardInterrupt()
+            elif words.startswith(CLOSING_FAILED):
+                ended_with = RuntimeError(words.removeprefix(CLOSING_FAILED))
+        return ReplayModel(replies, lengths, ended_with)
 
     def tools(self) -> dict[str, Callable[..., Any]]:
         """Make tools that give the recorded results again, in order, for the recorded inputs.
@@ -166,12 +186,29 @@ class Trace:
         Raises ReplayError inside the run if a tool gets another input than was recorded.
         """
         recorded: dict[str, deque[tuple[Entry, Event]]] = defaultdict(deque)
+        acted: set[object] = set()  # the ids of a reply's requests that came to their turn
         for number, event in enumerate(self.events):
-            if event.kind == "result" and event.text != "not run" and event.entry is not None:
+            if event.kind == "reply":
+                acted.clear()
+            elif event.kind == "act":
+                acted.add(event.id)
+            elif event.kind == "result" and event.entry is not None and event.entry["id"] in acted:
                 call = self.request(number)
                 recorded[call["tool"]].append((call["input"], event))
         names = self.about.get("tools", list(recorded))
-        return {name: _replay_tool(name, recorded[name]) for name in names}
+        repeatable = self.about.get("repeatable", ())
+        return {
+            name: tool(_replay_tool(name, recorded[name]), name=name, repeatable=name in repeatable)
+            for name in names
+        }
+
+    def ending(self) -> StopRule:
+        """Make a rule that ends a replay where this run ended, if nothing else has ended it before."""
+        acts = sum(event.kind == "act" for event in self.events)
+        if self.stopped is None:
+            return _RecordedEnd(StopReason("end of the recording"), len(self.replies()), acts)
+        steps = sum(event.kind == "ask" and event.text != "closing" for event in self.events)
+        return _RecordedEnd(StopReason(self.stopped, self.detail), steps, acts)
 
     # -- files
 
@@ -213,6 +250,25 @@ def _grow(history: list[Entry], event: Event, watched: bool) -> None:
         history.append(event.entry)
 
 
+class _RecordedEnd(StopRule):
+    """Stops with a recorded reason once so many model calls were made, or so many requests had their turn."""
+
+    order = 99  # every other rule is asked first, so that a replay shows whether it still stops there
+    allows_closing = True
+
+    def __init__(self, reason: StopReason, steps: int, acts: int) -> None:
+        self.reason = reason
+        self.steps = steps
+        self.acts = acts
+
+    def before_call(self, run: Progress) -> str | None:
+        return self.reason if run.steps >= self.steps else None
+
+    def before_tool(self, run: Progress) -> str | None:
+        self.acts -= 1
+        return self.reason if self.acts < 0 else None
+
+
 def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[..., Any]:
     def replay(**given: Any) -> Any:
         if not recorded:
@@ -221,11 +277,11 @@ def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[
         if event.ran and given != wanted:
             raise ReplayError(f"{name} got another input", wanted, given)
         result = (event.entry or {}).get("result")
-        if isinstance(result, dict) and is_error(result):
-            kind: type[ToolError] = (
-                FatalToolError if event.text == "fatal" else ToolError if event.ran else UnrunError
-            )
-            raise kind(error_text(result) or "", code=str(result["error"]))
+        if event.text == "fatal" or not event.ran:
+            words, code = error_text(result) or "", str(result["error"])
+            if event.text == "fatal":
+                raise FatalToolError(words, code)
+            raise UnrunError(words, code, failed=event.text != "not run")
         return result
 
     replay.__name__ = name
