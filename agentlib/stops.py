@@ -371,8 +371,8 @@ class RepeatedCall(StopRule):
         if not new:  # the door has been closed already
             return Verdict(keys)
         note = (
-            f"You have asked {', '.join(new)} the very same thing before, and the result was the same each time. "
-            "It was not run again. Answer with what you know now, or say that you cannot."
+            f"You have asked {', '.join(new)} the very same thing before, and the result was the same "
+            "each time. It was not run again. Answer with what you know now, or say that you cannot."
         )
         return Verdict(keys, note=note)
 

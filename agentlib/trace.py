@@ -276,7 +276,7 @@ def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[
         wanted, event = recorded.popleft()
         if event.ran and given != wanted:
             raise ReplayError(f"{name} got another input", wanted, given)
-        result = (event.entry or {}).get("result")
+        result: Any = (event.entry or {}).get("result")
         if event.text == "fatal" or not event.ran:
             words, code = error_text(result) or "", str(result["error"])
             if event.text == "fatal":
