@@ -1,0 +1,135 @@
+"""Plots: what is drawn, what the sentence beside it says, and how it reaches a notebook."""
+
+import base64
+import re
+import subprocess
+import sys
+
+import pytest
+
+from agentlib import run_agent
+from agentlib.labs import blue_mugs
+from agentlib.models import LoopingModel
+from agentlib.views import plots
+
+
+def mugs(max_steps=10):
+    return run_agent(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL, max_steps=max_steps)
+
+
+def stuck(max_steps):
+    model = LoopingModel("stock_level", warehouse="North")
+    return run_agent(model, blue_mugs.TOOLS, "goal", max_steps=max_steps)
+
+
+def lines(axes):
+    """The drawn lines, by their names in the legend."""
+    return {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
+
+
+def test_tokens_read_are_drawn_per_call_and_in_all_beside_the_two_formulas():
+    steps = [500 * number for number in range(1, 21)]
+    each, total = plots.tokens_read(steps).figure.axes
+    assert lines(each) == {"measured": steps, "500 × n": steps}
+    assert lines(total)["measured"][-1] == 105_000
+    assert lines(total)["500 × n(n+1)/2"][-1] == 105_000
+
+
+def test_the_sentence_names_the_figures_of_the_plot():
+    said = str(plots.tokens_read([500, 1_000, 1_500]))
+    assert "3 calls read 3,000 tokens in all; call 1 read 500, call 3 read 1,500." in said
+
+
+def test_the_dashed_lines_follow_a_given_number_of_tokens_per_step():
+    each, _ = plots.tokens_read([10, 10], tokens_per_step=7).figure.axes
+    assert lines(each)["7 × n"] == [7, 14]
+
+
+def test_runs_and_traces_are_read_alike():
+    run = mugs()
+    assert str(plots.tokens_read(run)) == str(plots.tokens_read(run.trace))
+    each, _ = plots.tokens_read({"A": run, "B": stuck(3)}).figure.axes
+    assert {"A", "B"} <= lines(each).keys()
+
+
+def test_coins_add_up_and_the_limits_are_drawn():
+    plot = plots.coins({"A": mugs(), "C": stuck(8)}, coin_limit=20, step_limit=4)
+    drawn = lines(plot.figure.axes[0])
+    assert drawn["A"] == [1, 4, 9, 16]
+    assert drawn["C"][-1] == 64
+    assert {"limit: 20 coins", "limit: 4 steps"} <= drawn.keys()
+    assert "A: 1, 4, 9, 16 coins after calls 1 to 4, answered." in str(plot)
+    assert "Limits: 20 coins and 4 steps." in str(plot)
+
+
+def test_stop_reasons_are_counted_most_frequent_first():
+    plot = plots.stop_reasons([mugs(), mugs(2), mugs(1), "deadline"])
+    assert str(plot) == "How the runs ended: of 4 runs, step limit 2, answered 1 and deadline 1."
+    bars = plot.figure.axes[0].patches
+    assert [bar.get_width() for bar in bars] == [2, 1, 1]
+    assert len({bar.get_hatch() for bar in bars}) == 3
+    assert str(plots.stop_reasons({"answered": 7})) == "How the runs ended: of 7 runs, answered 7."
+
+
+def test_every_axis_says_what_it_counts():
+    for plot in (plots.tokens_read(mugs()), plots.coins(mugs())):
+        for axes in plot.figure.axes:
+            assert axes.get_xlabel()
+            assert axes.get_ylabel()
+    assert plots.stop_reasons({"answered": 1}).figure.axes[0].get_xlabel() == "runs"
+
+
+def test_runs_differ_by_marker_and_colour():
+    each, _ = plots.tokens_read({"A": mugs(), "B": stuck(3), "C": stuck(4)}).figure.axes
+    looks = {(line.get_marker(), line.get_color()) for line in each.get_lines()[:3]}
+    assert len({marker for marker, _ in looks}) == len({colour for _, colour in looks}) == 3
+
+
+def test_the_picture_is_stored_once_with_its_sentence_for_the_eye_and_for_a_screen_reader():
+    plot = plots.coins(mugs())
+    bundle = plot._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/plain"}
+    page = bundle["text/html"]
+    assert page.startswith('<figure role="img" aria-label="Coins used: ')
+    assert page.count("base64,") == 1
+    assert f"<figcaption>{plot.sentence}</figcaption>" in page
+    assert bundle["text/plain"] == plot.sentence
+    (picture,) = re.findall(r"base64,([^\"]*)", page)
+    assert base64.b64decode(picture).startswith(b"\x89PNG")
+
+
+def test_the_same_plot_gives_the_same_bytes_and_is_small():
+    first, second = plots.tokens_read(mugs()), plots.tokens_read(mugs())
+    assert first.png() == second.png() == first.png()
+    assert len(first.png()) < 25_000
+
+
+def test_a_name_with_html_in_it_stays_text():
+    page = plots.coins({'<b>"x"</b>': mugs()})._repr_html_()
+    assert "<b>" not in page
+    assert "&lt;b&gt;&quot;x&quot;&lt;/b&gt;" in page
+
+
+@pytest.mark.parametrize("draw", [plots.tokens_read, plots.coins, plots.stop_reasons])
+@pytest.mark.parametrize("given", [3, None, "text", [object()], {"A": object()}])
+def test_what_cannot_be_plotted_is_refused_in_words(draw, given):
+    with pytest.raises(TypeError, match="but w"):
+        draw(given)
+
+
+@pytest.mark.parametrize("draw", [plots.tokens_read, plots.coins, plots.stop_reasons])
+@pytest.mark.parametrize("given", [[], {}])
+def test_nothing_to_plot_is_said(draw, given):
+    with pytest.raises(ValueError, match="nothing to plot"):
+        draw(given)
+
+
+def test_matplotlib_is_loaded_only_when_a_plot_is_drawn():
+    program = (
+        "import sys, agentlib.views\n"
+        "print('matplotlib' in sys.modules, 'ipywidgets' in sys.modules)\n"
+        "agentlib.views.plots.coins([1, 3])\n"
+        "print('matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["False", "False", "True", "False"]
