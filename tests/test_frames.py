@@ -154,7 +154,8 @@ def test_a_tool_that_raised_is_named_with_its_values_and_with_the_step_that_will
     told = captions(run_agent(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL).trace)
     assert told[4] == (
         '`stock_level("North")` raised. The loop turned it into a result: '
-        'Unknown warehouse "North". Use "north" or "south". It is now entry 3. The model will read it in step 2.'
+        'Unknown warehouse "North". Use "north" or "south". It is now entry 3. '
+        "The model will read it in step 2."
     )
 
 
