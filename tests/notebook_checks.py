@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 Notebook = dict[str, Any]
@@ -40,20 +40,29 @@ def cells(notebook: Notebook, kind: str) -> list[tuple[str, dict[str, Any]]]:
 def without_code(markdown: str) -> str:
     """Markdown without its code blocks, code words and comments, which are shown as they stand."""
     text = re.sub(r"^(```|~~~).*?^\1", "", markdown, flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"(`+)[^`].*?\1|<!--.*?-->", " ", text, flags=re.DOTALL)
+    return re.sub(r"(`+)[^`].*?\1|<(pre|code)\b.*?</\2>|<!--.*?-->", " ", text, flags=re.DOTALL)
 
 
-def shown(notebook: Notebook) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """All Markdown and HTML that a reader sees, in cells and outputs: where, text, attachments."""
+class Shown(NamedTuple):
+    """A piece of text that a reader sees formatted."""
+
+    where: str
+    markdown: str  # empty if the piece is HTML
+    html: str  # the tags in it: Markdown may hold HTML as well
+    attachments: dict[str, Any]
+
+
+def shown(notebook: Notebook) -> Iterator[Shown]:
+    """All Markdown and HTML that a reader sees, in cells and in outputs."""
     for where, cell in cells(notebook, "markdown"):
-        yield where, without_code(joined(cell["source"])), cell.get("attachments", {})
+        text = without_code(joined(cell["source"]))
+        yield Shown(where, text, text, cell.get("attachments", {}))
     for where, cell in cells(notebook, "code"):
         for output in cell["outputs"]:
             data = output.get("data", {})
-            if "text/markdown" in data:
-                yield where, without_code(joined(data["text/markdown"])), {}
-            if "text/html" in data:
-                yield where, joined(data["text/html"]), {}
+            markdown = without_code(joined(data.get("text/markdown", "")))
+            yield Shown(where, markdown, markdown, {})
+            yield Shown(where, "", joined(data.get("text/html", "")), {})
 
 
 class Tags(HTMLParser):
@@ -140,10 +149,10 @@ def cell_ids(notebook: Notebook, path: Path) -> list[str]:
 def pictures_in_words(notebook: Notebook, path: Path) -> list[str]:
     """Every picture says in words what it shows."""
     problems = []
-    for where, text, _ in shown(notebook):
-        silent = [alt for alt in re.findall(r"!\[(.*?)\]", text) if not alt.strip()]
-        problems += [f"{where}: an image without alt text" for _ in silent]
-        problems += [f"{where}: <{tag}> without alt or aria-label" for tag in unnamed(text)]
+    for piece in shown(notebook):
+        silent = [alt for alt in re.findall(r"!\[(.*?)\]", piece.markdown) if not alt.strip()]
+        problems += [f"{piece.where}: an image without alt text" for _ in silent]
+        problems += [f"{piece.where}: <{tag}> without alt or aria-label" for tag in unnamed(piece.html)]
     for where, cell in cells(notebook, "code"):
         html = "".join(joined(output.get("data", {}).get("text/html", "")) for output in cell["outputs"])
         described = PICTURES & {tag for tag, _ in Tags(html).found} and not unnamed(html)
@@ -168,23 +177,27 @@ def has_words(output: dict[str, Any]) -> bool:
 def links_lead_somewhere(notebook: Notebook, path: Path) -> list[str]:
     """A link leads to a file, and to the heading that it names. Web addresses are not tried."""
     problems = []
-    for where, text, attachments in shown(notebook):
-        for link in links(text):
+    for piece in shown(notebook):
+        for link in [*markdown_links(piece.markdown), *html_links(piece.html)]:
             if link.startswith("attachment:"):
-                problem = None if unquote(link[11:]) in attachments else "is not attached"
+                problem = None if unquote(link[11:]) in piece.attachments else "is not attached"
             else:
                 problem = link_problem(link, path)
             if problem:
-                problems.append(f"{where}: {link} {problem}")
+                problems.append(f"{piece.where}: {link} {problem}")
     return problems
 
 
-def links(text: str) -> Iterator[str]:
-    """The targets of all links and pictures in Markdown or HTML."""
-    yield from re.findall(r"\]\(\s*<?([^\s)>]+)", text)
-    yield from re.findall(r"^\s{0,3}\[[^\]^]+\]:\s*<?([^\s>]+)", text, flags=re.MULTILINE)
-    for _, attributes in Tags(text).found:
-        yield from (attributes[name] for name in ("href", "src") if attributes.get(name))
+def markdown_links(text: str) -> list[str]:
+    """The targets of all links and pictures written in Markdown."""
+    inline = re.findall(r"\]\(\s*<?([^\s)>]+)", text)
+    return inline + re.findall(r"^\s{0,3}\[[^\]^]+\]:\s*<?([^\s>]+)", text, flags=re.MULTILINE)
+
+
+def html_links(text: str) -> list[str]:
+    """The targets of all links and pictures written in HTML."""
+    tags = [attributes for _, attributes in Tags(text).found]
+    return [attributes[name] for attributes in tags for name in ("href", "src") if attributes.get(name)]
 
 
 def link_problem(link: str, source: Path) -> str | None:

@@ -120,6 +120,10 @@ GOOD = {
         prose("[web](https://example.org/nothing#here) [mail](mailto:a@example.org) [line](loop.py#L2)"),
         prose("![dot](attachment:dot.png)", attachments={"dot.png": {"image/png": "AAAA"}}),
     ),
+    "HTML that looks like a link": lesson(
+        prose("<pre>tools[name](gone)</pre>"),
+        code("x", display(html="<td>tools[name](gone)</td>\n[1]: gone")),
+    ),
     "code that looks like a link": lesson(
         prose("`[a](b)` and\n```\n![](gone.png)\n<img src='gone.png'>\n```\n")
     ),

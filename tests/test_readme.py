@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from readme_commands import readme_commands
 
-from tests.notebook_checks import link_problem, links
+from tests.notebook_checks import link_problem, markdown_links, without_code
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -43,7 +43,7 @@ def test_the_windows_form_is_the_same_line():
 
 
 def test_every_link_leads_somewhere():
-    found = list(links(TEXT))
+    found = markdown_links(without_code(TEXT))
     assert found
     assert [f"{link} {problem}" for link in found if (problem := link_problem(link, README))] == []
 
