@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agentlib.costs import Usage, entry_tokens, tokens_for
 from agentlib.history import History
-from agentlib.messages import Entry, ModelFunction, ReadCall, ReadReply, describe, user
+from agentlib.messages import Entry, ModelFunction, ReadCall, ReadReply, cut, describe, user
 from agentlib.stops import (
     Deadline,
     Progress,
@@ -328,7 +328,7 @@ class RunState:
         said = {"answer": self.answer, "detail": reason.detail}
         event = self.happened(Event("stop", self.progress.steps, said, text=str(reason)))
         if self.said_late:
-            said["detail"] = "; ".join(filter(None, (reason.detail, self.said_late)))
+            said["detail"] = cut("; ".join(filter(None, (reason.detail, self.said_late))))
         self.stopped = StopReason(reason, said["detail"])
         return event
 
