@@ -14,9 +14,10 @@ STOCK = {"north": 140, "south": 95}
 
 def stock_level(warehouse: str) -> Entry:
     """Count the blue mugs in one warehouse, "north" or "south"."""
-    if warehouse not in STOCK:
+    mugs = STOCK.get(warehouse)
+    if mugs is None:
         raise ValueError(f'Unknown warehouse "{warehouse}". Use "north" or "south".')
-    return {"warehouse": warehouse, "blue_mugs": STOCK[warehouse]}
+    return {"warehouse": warehouse, "blue_mugs": mugs}
 
 
 TOOLS = {"stock_level": stock_level}
