@@ -7,6 +7,7 @@ line of text and passed through a pipe.
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, time, timedelta
@@ -47,6 +48,12 @@ __all__ = [
 
 MAX_ERROR_CHARS = 2_000
 """An error message longer than this many characters is cut."""
+
+MAX_DIGITS = 4_000
+"""A whole number with more digits becomes text: Python itself refuses to read more than 4,300."""
+
+MAX_TOKENS = 10**15
+"""A reply's usage with more tokens than this is taken for a mistake."""
 
 MAX_DEPTH = 50
 """Lists and dicts nested deeper than this are cut off when a result is made ready for JSON."""
@@ -220,20 +227,21 @@ def describe(value: object) -> str:
 # --- ready for JSON ---------------------------------------------------------------------------------
 
 
-def json_ready(value: object) -> tuple[Any, str, tuple[str, ...]]:
+def json_ready(value: object, more_depth: int = 0) -> tuple[Any, str, tuple[str, ...]]:
     """Make a value ready for JSON: give a fresh copy, its JSON text, and notes on what had to be changed.
 
+    more_depth: how many levels deeper than usual the value may be nested.
     Tuples become lists, and keys that are no text become text, without a note. Nothing that a tool can
     return makes this raise; only a KeyboardInterrupt passes through.
     """
     try:
-        copy = _copy_plain(value)
+        copy = _copy_plain(value, -more_depth)
         return copy, _text_of(copy), ()
     except Exception:
         pass  # the slow way below finds out what is wrong with it
     notes: list[str] = []
-    copy = _plain(value, notes, depth=0, parents=())
-    return copy, _text_of(copy), tuple(dict.fromkeys(notes))
+    copy = _plain(value, notes, depth=-more_depth, parents=())
+    return copy, to_json(copy).decode(), tuple(dict.fromkeys(notes))
 
 
 def json_text(value: object) -> str:
@@ -247,7 +255,8 @@ _UNCHANGEABLE = frozenset({str, int, bool, type(None)})
 def _copy_plain(value: Any, depth: int = 0) -> Any:
     """Copy a value of nothing but JSON's own types; raises TypeError at anything else and at great depth."""
     kind = type(value)
-    if depth >= MAX_DEPTH and (kind is dict or kind is list):
+    # One level more than `_plain` leaves: a value that it has changed is put into a dict, with a note.
+    if depth > MAX_DEPTH and (kind is dict or kind is list):
         raise TypeError
     if kind is dict:
         copy = {}
@@ -278,8 +287,7 @@ def _plain(value: Any, notes: list[str], depth: int, parents: tuple[int, ...]) -
         return mended
     if issubclass(kind, int):
         number = int.__int__(value)
-        # Python refuses to write whole numbers of more than 4,300 digits as text.
-        if number.bit_length() > 10_000:
+        if number.bit_length() > MAX_DIGITS * 10 / 3:  # a decimal digit takes 3.3 bits
             notes.append("a very large whole number became text")
             return f"<whole number of {number.bit_length()} bits>"
         return number
@@ -560,7 +568,13 @@ def _read_call(name: str, request: Entry, problem: str, changes: list[str]) -> R
 
 def _text_of(value: Any) -> str:
     """Write a JSON-ready value as JSON text; raises an exception if it is not ready."""
-    return to_json(value).decode()
+    text = to_json(value).decode()
+    if len(text) > MAX_DIGITS and _TOO_MANY_DIGITS.search(text):
+        raise ValueError
+    return text
+
+
+_TOO_MANY_DIGITS = re.compile(rf"\d{{{MAX_DIGITS + 1}}}")
 
 
 def _with_sorted_keys(value: Any) -> Any:
@@ -577,7 +591,8 @@ def _take_usage(copy: Entry) -> tuple[int, int] | None:
     if type(usage) is dict:
         read, written = usage.get("input_tokens"), usage.get("output_tokens")
         if type(read) is int and type(written) is int and read >= 0 and written >= 0:
-            return read, written
+            if max(read, written) <= MAX_TOKENS:
+                return read, written
     del copy["usage"]
     return None
 

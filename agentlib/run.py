@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agentlib.costs import Usage, entry_tokens, tokens_for
 from agentlib.history import History
-from agentlib.messages import Entry, ModelFunction, ReadCall, ReadReply, cut, describe, user
+from agentlib.messages import Entry, ModelFunction, ReadCall, ReadReply, cut, describe, json_ready, user
 from agentlib.stops import (
     Deadline,
     Progress,
@@ -189,7 +189,7 @@ class RunState:
         progress.coins += progress.next_entries
         read = None
         if self.read is not None and self.read != self.history.entries:
-            read = copy.deepcopy(self.read)  # what memory= made of the history
+            read = self.read  # what memory= made of the history
         return self.happened(
             Event(
                 "ask",
@@ -204,7 +204,7 @@ class RunState:
 
     def view(self) -> list[Entry]:
         """Give what the model reads: a list that it may change without harm to the record."""
-        return self.history.view() if self.read is None else list(self.read)
+        return self.history.view() if self.read is None else copy.deepcopy(self.read)
 
     def record_reply(self, reply: ReadReply) -> Event:
         """Put the model's reply into the history, and count its tokens."""
@@ -362,9 +362,14 @@ def _that_look(rules: Sequence[StopRule], moment: str) -> list[StopRule]:
 
 
 def _read_memory(memory: Memory, view: list[Entry]) -> list[Entry]:
-    read = memory(view)
-    if not isinstance(read, list) or not all(isinstance(entry, dict) for entry in read):
-        raise TypeError(f"memory gives a list of history entries, but gave {describe(read)}.")
+    """Give a fresh copy of what memory makes of the history: the model must not write into memory's own."""
+    given = memory(view)
+    read: list[Entry]
+    read, _, notes = json_ready(given, more_depth=5)
+    if not isinstance(given, list) or not all(isinstance(entry, dict) for entry in read):
+        raise TypeError(f"memory gives a list of history entries, but gave {describe(given)}.")
+    if notes:
+        raise TypeError(f"memory gives entries that are ready for JSON, but {'; '.join(notes)}.")
     return read
 
 
