@@ -590,9 +590,9 @@ def _take_usage(copy: Entry) -> tuple[int, int] | None:
     usage = copy["usage"]
     if type(usage) is dict:
         read, written = usage.get("input_tokens"), usage.get("output_tokens")
-        if type(read) is int and type(written) is int and read >= 0 and written >= 0:
-            if max(read, written) <= MAX_TOKENS:
-                return read, written
+        counts = type(read) is int and type(written) is int
+        if counts and 0 <= read <= MAX_TOKENS and 0 <= written <= MAX_TOKENS:
+            return read, written
     del copy["usage"]
     return None
 
