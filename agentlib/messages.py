@@ -590,11 +590,14 @@ def _take_usage(copy: Entry) -> tuple[int, int] | None:
     usage = copy["usage"]
     if type(usage) is dict:
         read, written = usage.get("input_tokens"), usage.get("output_tokens")
-        counts = type(read) is int and type(written) is int
-        if counts and 0 <= read <= MAX_TOKENS and 0 <= written <= MAX_TOKENS:
+        if _is_count(read) and _is_count(written):
             return read, written
     del copy["usage"]
     return None
+
+
+def _is_count(tokens: object) -> TypeGuard[int]:
+    return type(tokens) is int and 0 <= tokens <= MAX_TOKENS
 
 
 def _invalid(problem: str, reply: object, usage: tuple[int, int] | None = None) -> ReadReply:
