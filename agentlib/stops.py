@@ -135,7 +135,7 @@ class Verdict:
 class StopRule:
     """What all stop rules have in common: they are asked at four moments, and most look at one only."""
 
-    order: ClassVar[int] = 9
+    order: int = 9
     """If several rules would stop at once, the lowest order gives the reason."""
 
     allows_closing: ClassVar[bool] = False

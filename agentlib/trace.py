@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from agentlib.errors import FatalToolError, ReplayError, TraceFileError, UnrunError
 from agentlib.messages import Entry, RecordedReply, calls_in, error_text, json_ready, short
 from agentlib.models import ReplayModel
-from agentlib.stops import Progress, StopReason, StopRule
+from agentlib.stops import CANCELLED, DEADLINE, Progress, StopReason, StopRule
 from agentlib.tools import tool
 
 __all__ = ["CLOSING_FAILED", "TRACE_VERSION", "Difference", "Event", "Trace", "compare"]
@@ -253,10 +253,12 @@ def _grow(history: list[Entry], event: Event, watched: bool) -> None:
 class _RecordedEnd(StopRule):
     """Stops with a recorded reason once so many model calls were made, or so many requests had their turn."""
 
-    order = 99  # every other rule is asked first, so that a replay shows whether it still stops there
     allows_closing = True
 
     def __init__(self, reason: StopReason, steps: int, acts: int) -> None:
+        # Every other rule is asked first, so that a replay shows whether it still stops the run there;
+        # but what came from outside came at its own time.
+        self.order = 0 if reason in (CANCELLED, DEADLINE) else 99
         self.reason = reason
         self.steps = steps
         self.acts = acts
