@@ -56,10 +56,11 @@ class Plot:
     def _repr_html_(self) -> str:
         said = html.escape(self.sentence, quote=True)
         picture = base64.b64encode(self.png()).decode("ascii")
-        # The figure itself is the picture for a screen reader; the caption says the same for everyone.
+        # The figure is one picture for a screen reader; the caption says the same for everyone. The alt text
+        # stays where a code host strips the label from the figure.
         return (
             f'<figure role="img" aria-label="{said}" style="margin:0">'
-            f'<img alt="" style="max-width:100%;height:auto" src="data:image/png;base64,{picture}">'
+            f'<img alt="{said}" style="max-width:100%;height:auto" src="data:image/png;base64,{picture}">'
             f"<figcaption>{said}</figcaption></figure>"
         )
 
