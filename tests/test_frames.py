@@ -59,9 +59,9 @@ class Tape:
             self.events.append(Event("reply", self.step, reply, tokens=tokens))
         return self
 
-    def ran(self, tool, result, raised=False):
+    def ran(self, tool, result, raised=False, **given):
         entry = {"role": "tool", "id": "", "tool": tool, "result": result}
-        self.events.append(Event("act", self.step, text=tool))
+        self.events.append(Event("act", self.step, {"tool": tool, "input": given}, text=tool))
         self.events.append(Event("result", self.step, entry, text="raised" if raised else "", ran=True))
         return self
 
@@ -88,10 +88,12 @@ def mended_run():
     )
     problem = {"error": 'Use "north" or "south".'}
     tape.line(4).asked(wrong).line(5).record(wrong).line(6).line(8)
-    tape.line(9).ran("stock_level", problem, raised=True).line(10).line(11)
+    tape.line(9).ran("stock_level", problem, raised=True, warehouse="North").line(10).line(11)
     tape.line(12).record(tool_entry(problem)).line(3)
     tape.line(4).asked(right, 30).line(5).record(right).line(6).line(8)
-    tape.line(9).ran("stock_level", {"blue_mugs": 140}).line(12).record(tool_entry({"blue_mugs": 140}))
+    tape.line(9).ran("stock_level", {"blue_mugs": 140}, warehouse="north").line(12).record(
+        tool_entry({"blue_mugs": 140})
+    )
     tape.line(3).line(4).asked(said, 50).line(5).record(said).line(6).line(7)
     return tape.stop("answered", "140.")
 
@@ -282,8 +284,8 @@ def test_the_check_of_the_reply_says_what_was_found():
 
 def test_the_head_of_the_loop_counts_the_steps():
     trace = mended_run()
-    assert caption_of(trace, 3) == "Step 1 of at most 3 begins."
-    assert caption_of(trace, 3, nth=2) == "Step 2 of at most 3 begins."
+    assert caption_of(trace, 3) == "Step 1 of at most 3: it begins here."
+    assert caption_of(trace, 3, nth=2) == "Step 2 of at most 3: it begins here."
 
 
 def test_the_moves_of_a_watched_step():

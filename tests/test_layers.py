@@ -27,6 +27,7 @@ ORDER = (
     "run",
     "loop",
     "watch",
+    "fork",
     "evals",
     "labs",
     "views",
@@ -48,6 +49,7 @@ LAZY = {
     "nbformat",
     "nbgrader",
     "openai",
+    "PIL",
     "tqdm",
     "xllamacpp",
 }
@@ -191,8 +193,8 @@ def declared(pyproject: dict) -> set[str]:
 
 def test_every_package_that_agentlib_imports_is_declared():
     known = declared(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")))
-    # These come with ipywidgets and nbgrader.
-    known |= {"ipython", "nbformat"}
+    # These come with ipywidgets, nbgrader and matplotlib.
+    known |= {"ipython", "nbformat", "pil", "traitlets"}
     used = {
         name.split(".")[0]
         for path, source in sources().items()

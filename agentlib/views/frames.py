@@ -256,12 +256,18 @@ class _Film:
         return "", f"{kind}: {event.text}".strip(": ")
 
     def asked(self, event: Event) -> str:
-        of = f" of at most {self.max_steps}" if self.max_steps else ""
         what = counted(event.entries, "entry", "entries")
         if event.read is not None:
             what = f"{what} that were picked out of {self.length}"
         tokens = f", about {counted(event.tokens, 'token')}" if event.tokens else ""
-        return f"Step {self.step}{of}: the model is asked. It reads {what}{tokens}."
+        return f"{self.step_words(self.step)}: the model is asked. It reads {what}{tokens}."
+
+    def step_words(self, step: int) -> str:
+        if not self.max_steps:
+            return f"Step {step}"
+        if step > self.max_steps:
+            return f"Step {step}, though at most {self.max_steps} were allowed"
+        return f"Step {step} of at most {self.max_steps}"
 
     def replied(self, event: Event) -> str:
         return f"{reply_words(event.entry)}{self.same_as(event)}"
@@ -307,7 +313,9 @@ class _Film:
         meaning = of_reason(event.text)
         if meaning:
             parts.append(meaning)
-        if detail and event.text != "model error":
+        if detail and str(detail).startswith("the loop returned {"):
+            pass  # what it returned is told by the reason and the answer
+        elif detail and event.text != "model error":
             parts.append(f"Exactly: {sentence(str(detail), 200)}")
         elif detail:
             parts.append(f"It raised: {sentence(str(detail), 200)}")
@@ -350,7 +358,8 @@ class _WatchedFilm(_Film):
         self.source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
         self.line: int | None = None
         self.checked = True  # whether the last reply was acted upon already
-        self.raised: str = ""  # the request whose tool raised and whose error is not yet recorded
+        self.call: Entry = {}  # the request whose tool runs
+        self.raised = ""  # the request whose tool raised and whose error is not yet recorded
         self.problem = ""
         self.ask_lines = self.lines_of("ask")
 
@@ -419,20 +428,26 @@ class _WatchedFilm(_Film):
             return "", f"Your loop is called with the goal {quoted(self.trace.goal)}{of}."
         if event.kind == "ask":
             return "ask", self.asked(event)
+        if event.kind == "reply" and event.text == "raised":
+            return (
+                "ask",
+                f"The model itself raises an error: {sentence((event.entry or {}).get('message', ''))}",
+            )
         if event.kind == "reply":
             self.checked = False
             return "ask", self.replied(event)
         if event.kind == "act":
             self.checked = True
+            self.call = event.entry or self.trace.request(number)
             return "act", ""
         if event.kind == "result":
-            return "act", self.tool_gave(number, event)
+            return "act", self.tool_gave(event)
         if event.kind == "history":
             return self.history_changed(event, before)
         return "", ""
 
-    def tool_gave(self, number: int, event: Event) -> str:
-        call = code(call_words(self.trace.request(number)))
+    def tool_gave(self, event: Event) -> str:
+        call = code(call_words(self.call))
         result = (event.entry or {}).get("result")
         if event.text == "raised":
             self.raised = call
@@ -447,7 +462,8 @@ class _WatchedFilm(_Film):
         if not added:
             return "", ""
         if len(added) > 1:
-            return "record", f"Entries {before + 1} to {self.length} are added to the history."
+            word = "and" if len(added) == 2 else "to"
+            return "record", f"Entries {before + 1} {word} {self.length} are added to the history."
         entry, place = added[0], f"entry {self.length}"
         if _calls(entry):
             return "record", f"The request goes into the history as {place}."
@@ -512,8 +528,7 @@ class _WatchedFilm(_Film):
         if not any(self.source.inside(line, asking) for asking in self.ask_lines):
             return "The loop takes the next one." if inside else "There is no further one."
         if inside:
-            of = f" of at most {self.max_steps}" if self.max_steps else ""
-            return f"Step {self.step + 1}{of} begins."
+            return f"{self.step_words(self.step + 1)}: it begins here."
         if following is None:
             return "The loop looks whether there is one more step."
         return f"There is no further step: {self.step} of {self.max_steps} are used." if self.max_steps else (

@@ -1,44 +1,66 @@
 """The tracer: step through a run, or through a loop of your own, line by line."""
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any
 
+from agentlib.fork import fork
 from agentlib.messages import describe
 from agentlib.run import Run
 from agentlib.stops import whole_number
 from agentlib.trace import Trace
-from agentlib.views.frames import frames
-from agentlib.views.shown import Shown
 from agentlib.views.tracer.static import static_form
+from agentlib.watch import watch
 
 __all__ = ["Tracer", "tracer"]
 
-MOST_STEPS = 20
-"""The right end of the max_steps slider, unless a larger max_steps is asked for."""
+PLAYER_WORDS = "The player stands here where widgets run. The same frames as a table:"
 
 
 class Tracer:
-    """A trace to look at.
+    """Runs to look at.
 
-    trace: the trace that is shown. static: its form without widgets.
-    widget: the live form; None = there is none.
+    traces: names and traces; one alone has the name "". live: the player with its slider; None where widgets
+    are not installed. static: the same frames as tables, in HTML and in text, for places without widgets.
     """
 
-    def __init__(self, trace: Trace, widget: Any = None) -> None:
-        self.trace = trace
-        self.static: Shown = static_form(trace, frames(trace))
-        self.widget = widget
+    def __init__(self, traces: Mapping[str, Trace], *, predict: bool = False, **live: Any) -> None:
+        self.traces = dict(traces)
+        self.static = static_form(self.traces, predict=predict)
+        self.live: Any = None
+        if find_spec("anywidget") is not None:
+            from agentlib.views.tracer.live import Live
+
+            self.live = Live(self.traces, predict=predict, **live)
+
+    @property
+    def trace(self) -> Trace:
+        """The first trace."""
+        return next(iter(self.traces.values()))
+
+    @property
+    def widget(self) -> Any:
+        """The player and its slider as one widget; None where widgets are not installed."""
+        return None if self.live is None else self.live.box
+
+    def _ipython_display_(self) -> None:
+        """Show the player, and beneath it the static form.
+
+        They are two outputs of one cell: where no kernel runs, JupyterLab shows an error in the widget's
+        place and nothing else that stands in the same output.
+        """
+        from IPython.display import display
+
+        if self.widget is not None:
+            view = self.widget._repr_mimebundle_() or {}
+            display({**view, "text/plain": PLAYER_WORDS}, raw=True)  # type: ignore[no-untyped-call]
+        display(self.static)  # type: ignore[no-untyped-call]
 
     def _repr_html_(self) -> str:
         return self.static.html
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle = {"text/html": self.static.html, "text/plain": self.static.text}
-        if self.widget is not None:
-            live = self.widget._repr_mimebundle_()
-            live = live[0] if isinstance(live, tuple) else live
-            return {**live, **bundle}
-        return bundle
+        return self.static._repr_mimebundle_()
 
     def __str__(self) -> str:
         return self.static.text
@@ -47,22 +69,30 @@ class Tracer:
 
 
 def tracer(
-    what: Run | Trace | Callable[..., Any],
+    what: Run | Trace | Mapping[str, Run | Trace] | Callable[..., Any],
     make_model: Callable[[], Any] | None = None,
-    tools: Mapping[str, Callable[..., Any]] | None = None,
+    tools: Any = None,
     goal: str | None = None,
     max_steps: int = 10,
+    *,
+    predict: bool = False,
     **options: Any,
 ) -> Tracer:
     """Show a run frame by frame: `tracer(run)`, or `tracer(loop, make_model, tools, goal)` with a slider.
 
-    what: a Run, a Trace, or a loop with the shape `run_agent(model, tools, goal, max_steps)`.
+    what: a Run, a Trace, names and several of these (shown side by side), or a loop with the shape
+    `run_agent(model, tools, goal, max_steps)`, which is watched.
     make_model: gives a fresh model for each run, such as `blue_mugs.model`.
     max_steps: where the slider starts. options: passed on to the loop.
+    predict: how the run ends stays hidden until a guess is made.
     Raises TypeError if something is missing, ValueError for a wrong max_steps.
     """
     if isinstance(what, (Run, Trace)):
-        return Tracer(what.trace if isinstance(what, Run) else what)
+        return Tracer({"": _trace_of(what)}, predict=predict)
+    if isinstance(what, Mapping):
+        if not what:
+            raise ValueError("tracer needs at least one run, but got none.")
+        return Tracer({str(name): _trace_of(one) for name, one in what.items()}, predict=predict)
     if not callable(what):
         raise TypeError(f"tracer shows a Run, a Trace or a loop (a function), but got {describe(what)}.")
     if not callable(make_model):
@@ -71,12 +101,19 @@ def tracer(
         raise TypeError("tracer(loop, make_model, tools, goal) also needs the tools and the goal.")
     whole_number("max_steps", max_steps)
     loop, model_maker = what, make_model
-    from agentlib.watch import watch
 
-    def run(steps: int) -> Trace:
+    def rerun(steps: int) -> Trace:
         return watch(loop, model_maker(), tools, goal, max_steps=steps, **options)
 
-    from agentlib.views.tracer.live import Live
+    def what_if(trace: Trace, at_step: int, **change: Any) -> Trace:
+        return fork(loop, model_maker, tools, goal, trace, at_step, **change, **options)
 
-    trace = run(max_steps)
-    return Tracer(trace, Live(run, trace, max_steps, max(MOST_STEPS, max_steps)).box)
+    return Tracer({"": rerun(max_steps)}, predict=predict, max_steps=max_steps, rerun=rerun, fork=what_if)
+
+
+def _trace_of(run: object) -> Trace:
+    if isinstance(run, Run):
+        return run.trace
+    if isinstance(run, Trace):
+        return run
+    raise TypeError(f"What stands side by side are Runs and Traces, but one was {describe(run)}.")

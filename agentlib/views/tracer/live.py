@@ -1,34 +1,105 @@
-"""The live tracer: a max_steps slider that runs the loop again and draws it anew."""
+"""The live tracer: the player, a max_steps slider that runs the loop again, and what-if forks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import zip_longest
 from typing import Any
 
 import ipywidgets
 
+from agentlib.errors import AgentLibError
+from agentlib.fork import read_change
 from agentlib.trace import Trace
-from agentlib.views.frames import frames
-from agentlib.views.tracer.static import static_form
+from agentlib.views.guard import guarded
+from agentlib.views.tracer.film import film
+from agentlib.views.tracer.player import Player
 
 __all__ = ["Live"]
 
+MOST_STEPS = 20
+"""The right end of the max_steps slider, unless the run starts with a larger max_steps."""
+
+Fork = Callable[..., Trace]
+
 
 class Live:
-    """A slider and what it shows. run: gives the trace of a run with so many steps allowed."""
+    """The player and its slider.
 
-    def __init__(self, run: Callable[[int], Trace], trace: Trace, max_steps: int, most: int) -> None:
-        self.run = run
-        self.slider = ipywidgets.IntSlider(
-            value=max_steps, min=1, max=most, description="max_steps", continuous_update=False,
-            description_tooltip="The most model calls. Moving this runs your loop again.",
-        )  # fmt: skip
-        self.page = ipywidgets.HTML()
-        self.box = ipywidgets.VBox([self.slider, self.page])
-        self.draw(trace)
-        self.slider.observe(self._moved, names="value")
+    traces: names and traces that stand side by side; one trace has the name "".
+    rerun: gives the trace of a run with so many steps allowed; None = there is no slider.
+    fork: gives the trace of a run that was changed at one place; None = no form for that.
+    """
 
-    def draw(self, trace: Trace) -> None:
-        """Show a trace."""
-        self.page.value = static_form(trace, frames(trace)).html
+    def __init__(
+        self,
+        traces: Mapping[str, Trace],
+        *,
+        predict: bool = False,
+        max_steps: int = 10,
+        rerun: Callable[[int], Trace] | None = None,
+        fork: Fork | None = None,
+    ) -> None:
+        self.traces = dict(traces)
+        self.predict = predict
+        self.rerun = rerun
+        self.fork = fork
+        self.player = Player(self.films(), can_fork=fork is not None)
+        self.player.on_change(self.changed)
+        self.slider: Any = None
+        if rerun is not None:
+            self.slider = ipywidgets.IntSlider(
+                value=max_steps, min=1, max=max(MOST_STEPS, max_steps), description="max_steps",
+                continuous_update=False, tooltip="The most model calls. Moving this runs your loop again.",
+            )  # fmt: skip
+            self.slider.observe(self.moved, names="value")
+        self.box = guarded(*([self.slider] if self.slider is not None else []), self.player)
 
-    def _moved(self, change: Any) -> None:
-        self.draw(self.run(change["new"]))
+    def films(self) -> list[dict[str, Any]]:
+        """Make what the player plays."""
+        return [film(trace, label, self.predict) for label, trace in self.traces.items()]
+
+    def moved(self, change: Any) -> None:
+        """Run the loop again with another max_steps, and show how the run ends now."""
+        if self.rerun is None:
+            return
+        self.traces = {"": self.rerun(change["new"])}
+        self.show(at_the_end=not self.predict)
+
+    def show(self, *, at_the_end: bool) -> None:
+        """Send all films anew."""
+        with self.player.hold_sync():
+            self.player.problem = ""
+            self.player.guess = ""
+            self.player.films = self.films()
+            self.player.frame = self.player.last if at_the_end else 1
+
+    def changed(self, wanted: Mapping[str, Any]) -> None:
+        """Change one reply or result as the form asks, run on, and stand both runs side by side."""
+        if self.fork is None:
+            return
+        original = next(iter(self.traces.values()))
+        kind, step = wanted.get("kind"), wanted.get("step")
+        try:
+            value = read_change(str(kind), str(wanted.get("text", "")))
+            given = {"reply": value} if kind == "reply" else {"result": value, "call": wanted.get("call", 0)}
+            forked = self.fork(original, step, **given)
+        except (AgentLibError, ValueError) as problem:
+            self.player.problem = str(problem)
+            return
+        self.traces = {"as it was": original, "what if": forked}
+        films = self.films()
+        films[1]["difference"] = difference(films[0], films[1])
+        with self.player.hold_sync():
+            self.player.problem = ""
+            self.player.films = films
+            if films[1]["difference"] is not None:
+                self.player.frame = films[1]["difference"]["frame"]
+
+
+def difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Say at which frame two films first differ, as data and in words; None = nowhere."""
+    pairs = zip_longest(left["frames"], right["frames"])
+    for number, (one, other) in enumerate(pairs, start=1):
+        if one is None or other is None or one["caption"] != other["caption"]:
+            step = (other or one)["step"]
+            return {"frame": number, "words": f"First difference: frame {number}, in step {step}."}
+    return None

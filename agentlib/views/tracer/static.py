@@ -1,13 +1,14 @@
 """The tracer without a browser's help: code, frames and history as tables, in HTML and in plain text."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agentlib.trace import Trace
-from agentlib.views.frames import Frame, tokens_per_call
+from agentlib.views.frames import Frame, frames, tokens_per_call
 from agentlib.views.shown import Cell, Shown, caption_html, html_table, text_table
 from agentlib.views.source import Source
 from agentlib.views.tables import figures, history_cells
+from agentlib.views.tracer.predict import choices, open_frames
 from agentlib.views.words import counted, visible
 
 __all__ = ["static_form", "summary"]
@@ -16,38 +17,56 @@ FIRST_FRAMES, LAST_FRAMES = 45, 15
 """A long run is shown by its first and last frames; those between are counted."""
 
 
-def static_form(trace: Trace, frames: Sequence[Frame], title: str = "") -> Shown:
-    """Show a whole trace at once: the code with its line numbers, every frame, the history at the end."""
-    title = title or f"Trace of {_name(trace)}"
-    end = summary(trace)
+def static_form(traces: Mapping[str, Trace], *, predict: bool = False) -> Shown:
+    """Show whole traces at once: the code with its line numbers, every frame, the history at the end.
+
+    traces: names and traces; one alone has the name "".
+    predict: the end is folded, with a question before it.
+    """
+    shown = [_one(trace, label, predict) for label, trace in traces.items()]
+    return Shown(
+        '<details open class="agentlib-static"><summary>All frames as a table</summary>'
+        + "".join(one.html for one in shown)
+        + "</details>",
+        "\n\n\n".join(one.text for one in shown),
+    )
+
+
+def _one(trace: Trace, label: str, predict: bool) -> Shown:
+    told = frames(trace)
+    title = f"{visible(label)}: trace of {_name(trace)}" if label else f"Trace of {_name(trace)}"
     source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
     numbered = numbered_lines(source)
-    heads, rows, left_out = frame_rows(frames, with_lines=bool(source.lines))
-    what = f"What happens, {counted(len(frames), 'frame')}{left_out}"
-    history = history_cells(list(frames[-1].history), frames[-1].repeats) if frames else []
+    lines = html.escape("\n".join(numbered))
+    code_html = f'<pre tabindex="0" aria-label="The code of the loop">{lines}</pre>' if numbered else ""
+    head = f"<p><strong>{html.escape(title)}</strong></p>{code_html}"
+    if not predict or not told:
+        rest = _frames_and_end(trace, told, told, bool(source.lines))
+        return Shown(head + rest.html, "\n".join([title, *numbered, "", rest.text]))
+    open_part = told[: open_frames(told)]
+    heads, rows, _ = frame_rows(open_part, with_lines=bool(source.lines))
+    what = f"What happens at first, {counted(len(open_part), 'frame')}"
+    question = f"How will this run end? {', '.join(choices(trace))}: pick one before you read on."
+    rest = _frames_and_end(trace, told, told[len(open_part) :], bool(source.lines))
+    return Shown(
+        f"{head}{html_table(what, heads, rows)}<p>{html.escape(question)}</p>"
+        f"<details><summary>Show how it ends</summary>{rest.html}</details>",
+        "\n".join([title, *numbered, "", text_table(what, heads, rows), "", question, "", rest.text]),
+    )
+
+
+def _frames_and_end(trace: Trace, told: Sequence[Frame], shown: Sequence[Frame], with_lines: bool) -> Shown:
+    """Show some of the frames, the history at the end and the summary."""
+    heads, rows, left_out = frame_rows(shown, with_lines=with_lines)
+    what = f"What happens, {counted(len(shown), 'frame')}{left_out}"
+    history = history_cells(list(told[-1].history), told[-1].repeats) if told else []
     then = f"History at the end: {counted(len(history), 'entry', 'entries')}"
     columns = ("#", "who", "content")
-    code_html = (
-        f'<pre aria-label="The code of the loop">{html.escape(chr(10).join(numbered))}</pre>'
-        if numbered
-        else ""
+    end = summary(trace)
+    return Shown(
+        f"{html_table(what, heads, rows)}{html_table(then, columns, history)}<p>{caption_html(end)}</p>",
+        "\n".join([text_table(what, heads, rows), "", text_table(then, columns, history), "", end]),
     )
-    as_html = (
-        f'<div class="agentlib-static"><p><strong>{html.escape(title)}</strong></p>{code_html}'
-        f"<details open><summary>{html.escape(what)}</summary>{html_table(what, heads, rows)}</details>"
-        f"{html_table(then, columns, history)}<p>{caption_html(end)}</p></div>"
-    )
-    parts = [
-        title,
-        *numbered,
-        "",
-        text_table(what, heads, rows),
-        "",
-        text_table(then, columns, history),
-        "",
-        end,
-    ]
-    return Shown(as_html, "\n".join(parts))
 
 
 def numbered_lines(source: Source) -> list[str]:

@@ -1,0 +1,111 @@
+"""A trace as the player gets it: plain data, sent to the browser once."""
+
+import json
+from typing import Any
+
+from agentlib.messages import calls_in, json_ready, short
+from agentlib.trace import Trace
+from agentlib.views.frames import Frame, Version, frames, tokens_per_call
+from agentlib.views.shown import SHORT_CHARS, WHOLE_CHARS
+from agentlib.views.source import Source
+from agentlib.views.tracer.predict import choices, open_frames, verdict
+from agentlib.views.tracer.static import summary
+from agentlib.views.words import call_words, entry_error, entry_words, visible, who
+
+__all__ = ["film"]
+
+EDIT_CHARS = 20_000
+"""A reply or result longer than this is not offered for changing: it is no work for a text field."""
+
+
+def film(trace: Trace, label: str = "", predict: bool = False) -> dict[str, Any]:
+    """Turn a trace into what the player plays.
+
+    label: the name of the run, where several stand side by side. predict: hide the end until it is guessed.
+    """
+    told = frames(trace)
+    source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
+    places = told[-1].history.versions if told else []
+    return {
+        "label": visible(label),
+        "lines": [visible(line) for line in source.lines],
+        "first_line": source.first_line,
+        "max_steps": told[-1].max_steps if told else None,
+        "frames": [_frame(frame) for frame in told],
+        "places": [[_version(version) for version in stood] for stood in places],
+        "calls": tokens_per_call(trace),
+        "summary": summary(trace),
+        "predict": _question(trace, told) if predict else None,
+        "changes": _changeable(trace),
+        "difference": None,
+    }
+
+
+def _frame(frame: Frame) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "line": frame.line,
+        "move": frame.move,
+        "step": frame.step,
+        "tokens": frame.tokens_read,
+        "entries": frame.entries,
+        "caption": frame.caption,
+    }
+    if frame.new:
+        told["new"] = list(frame.new)
+    if frame.stopped is not None:
+        told["stopped"] = frame.stopped
+    if frame.error:
+        told["error"] = True
+    return told
+
+
+def _version(version: Version) -> dict[str, Any]:
+    words = entry_words(version.entry)
+    told: dict[str, Any] = {
+        "frame": version.frame,
+        "who": who(version.entry),
+        "text": short(words, SHORT_CHARS),
+    }
+    if len(words) > SHORT_CHARS:
+        told["whole"] = words[:WHOLE_CHARS]
+        told["chars"] = len(words)
+    marks = ["repeat"] if version.repeat else []
+    if entry_error(version.entry) is not None:
+        marks.append("error")
+    if marks:
+        told["marks"] = marks
+    return told
+
+
+def _question(trace: Trace, told: list[Frame]) -> dict[str, Any]:
+    offered = choices(trace)
+    return {
+        "open": open_frames(told),
+        "choices": offered,
+        "verdicts": {choice: verdict(trace, choice) for choice in offered},
+    }
+
+
+def _changeable(trace: Trace) -> list[dict[str, Any]]:
+    """List the replies and results that a fork may change, with what they were."""
+    found: list[dict[str, Any]] = []
+    results = 0
+    for number, event in enumerate(trace.events):
+        if event.kind == "ask":
+            results = 0
+        if event.kind == "reply" and event.entry is not None:
+            reply = {key: value for key, value in event.entry.items() if key not in ("role", "usage")}
+            calls = calls_in(reply)
+            words = "asked for " + ", ".join(call_words(call, 40) for call in calls) if calls else "answered"
+            found.append(_change(event.step, "reply", 0, f"Step {event.step}: the model {words}", reply))
+        elif event.kind == "result" and event.entry is not None and event.text != "not run":
+            call = call_words(trace.request(number), 40)
+            label = f"Step {event.step}: what {call} gave"
+            found.append(_change(event.step, "result", results, label, event.entry.get("result")))
+            results += 1
+    return [change for change in found if len(change["json"]) <= EDIT_CHARS]
+
+
+def _change(step: int, kind: str, call: int, label: str, value: object) -> dict[str, Any]:
+    text = json.dumps(json_ready(value)[0], indent=1, ensure_ascii=False)
+    return {"step": step, "kind": kind, "call": call, "label": short(label, 100), "json": visible(text)}

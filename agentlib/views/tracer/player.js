@@ -1,0 +1,416 @@
+// The player: steps through the frames of one or several runs.
+// All frames arrive once, in `films`. Stepping needs no kernel: a key press is drawn within a few milliseconds.
+
+// JupyterLab's own keys ("d d" deletes the cell) stay away only from the very element that carries this.
+const GUARD = "data-lm-suppress-shortcuts";
+const MOVES = ["ask", "check", "act", "record"];
+const SPEEDS = [["slow", 2000], ["normal", 1000], ["fast", 300]];
+const SAVE_AFTER_MS = 150;
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+function focusable(element) {
+  element.setAttribute(GUARD, "true");
+  return element;
+}
+
+// Values come between backticks. They are only ever put in as text, so markup in them stays text.
+function captionParts(caption) {
+  return caption.split("`").map((part, place) => (place % 2 ? make("code", {}, part) : part));
+}
+
+const plainCaption = (caption) => caption.replaceAll("`", "");
+const numberWords = (number) => number.toLocaleString("en");
+
+// --- the parts of one run ---------------------------------------------------------------------------
+
+class Code {
+  constructor(film) {
+    this.first = film.first_line;
+    this.lines = film.lines.map((text, place) =>
+      make("li", { value: this.first + place }, make("code", {}, text || " ")));
+    this.list = make("ol", { class: "agentlib-code", style: `--digits: ${String(this.first + film.lines.length).length}ch` },
+      ...this.lines);
+    this.element = focusable(make("div", {
+      class: "agentlib-scroll", tabindex: "0", role: "region", "aria-label": "The code of the loop, the running line is marked",
+    }, this.list));
+    this.lit = null;
+  }
+
+  draw(frame) {
+    const now = frame.line === null ? null : (this.lines[frame.line - this.first] ?? null);
+    if (now === this.lit) return;
+    this.lit?.removeAttribute("aria-current");
+    now?.setAttribute("aria-current", "step");
+    this.lit = now;
+    if (now) keepInView(this.element, now);
+  }
+}
+
+class History {
+  constructor(film) {
+    this.places = film.places;
+    this.rewritten = film.places.flatMap((versions, place) => (versions.length > 1 ? [place] : []));
+    this.rows = [];
+    this.marked = [];
+    this.body = make("tbody");
+    this.caption = make("caption");
+    const heads = ["#", "who", "content"].map((name) => make("th", { scope: "col" }, name));
+    const table = make("table", {}, this.caption, make("thead", {}, make("tr", {}, ...heads)), this.body);
+    this.element = focusable(make("div", {
+      class: "agentlib-scroll", tabindex: "0", role: "region", "aria-label": "History",
+    }, table));
+  }
+
+  versionAt(place, number) {
+    const versions = this.places[place];
+    let found = versions[0];
+    for (const version of versions) if (version.frame <= number) found = version;
+    return found;
+  }
+
+  draw(frame, number) {
+    for (const row of this.marked) row.querySelector(".agentlib-new")?.remove(), row.classList.remove("agentlib-added");
+    this.marked = [];
+    while (this.rows.length > frame.entries) this.rows.pop().element.remove();
+    for (const place of this.rewritten) {
+      if (place < this.rows.length && this.rows[place].version !== this.versionAt(place, number)) {
+        const row = this.row(place, number);
+        this.rows[place].element.replaceWith(row.element);
+        this.rows[place] = row;
+      }
+    }
+    while (this.rows.length < frame.entries) {
+      const row = this.row(this.rows.length, number);
+      this.rows.push(row);
+      this.body.append(row.element);
+    }
+    for (const place of frame.new ?? []) {
+      const row = this.rows[place].element;
+      row.classList.add("agentlib-added");
+      row.lastChild.append(make("strong", { class: "agentlib-new" }, " (new)"));
+      this.marked.push(row);
+    }
+    if (this.marked.length) keepInView(this.element, this.marked.at(-1));
+    this.caption.textContent = `History: ${numberWords(frame.entries)} ${frame.entries === 1 ? "entry" : "entries"}`;
+  }
+
+  row(place, number) {
+    const version = this.versionAt(place, number);
+    const content = make("td", {}, make("bdi", {}, version.text));
+    for (const mark of version.marks ?? []) content.append(make("strong", {}, ` (${mark})`));
+    if (version.whole) {
+      const all = numberWords(version.chars);
+      const cut = version.chars > version.whole.length ? `\n... (cut; ${all} characters in all)` : "";
+      content.append(make("details", {}, focusable(make("summary", {}, `all of it (${all} characters)`)),
+        make("bdi", {}, version.whole + cut)));
+    }
+    const element = make("tr", {}, make("th", { scope: "row" }, String(place + 1)), make("td", {}, version.who), content);
+    return { version, element };
+  }
+}
+
+// Scroll inside the part only, and only if need be: the page and what the learner scrolled to stay put.
+function keepInView(part, element) {
+  const outer = part.getBoundingClientRect();
+  const inner = element.getBoundingClientRect();
+  if (inner.top < outer.top) part.scrollTop -= outer.top - inner.top;
+  else if (inner.bottom > outer.bottom) part.scrollTop += Math.min(inner.bottom - outer.bottom, inner.top - outer.top);
+}
+
+class Ring {
+  constructor() {
+    this.moves = MOVES.map((move) => make("li", { class: `agentlib-move agentlib-${move}` }, move));
+    const arrows = ["→", "↓", "←", "↑"].map((arrow, place) =>
+      make("span", { class: `agentlib-arrow agentlib-arrow-${place}`, "aria-hidden": "true" }, arrow));
+    this.middle = make("span", { class: "agentlib-middle", "aria-hidden": "true" });
+    this.element = make("div", { class: "agentlib-ring" },
+      make("ol", { "aria-label": "The four moves of the loop" }, ...this.moves), ...arrows, this.middle);
+  }
+
+  draw(frame) {
+    this.moves.forEach((element, place) => {
+      if (MOVES[place] === frame.move) element.setAttribute("aria-current", "step");
+      else element.removeAttribute("aria-current");
+    });
+    this.middle.textContent = `step ${frame.step}`;
+  }
+}
+
+class Strip {
+  constructor(film) {
+    this.calls = film.calls;
+    this.most = Math.max(1, ...film.calls);
+    this.bars = film.calls.map((tokens) => make("span", { style: `height: ${Math.max(4, (100 * tokens) / this.most)}%` }));
+    this.words = make("p");
+    this.element = make("div", { class: "agentlib-strip" },
+      make("div", { class: "agentlib-bars", "aria-hidden": "true" }, ...this.bars), this.words);
+  }
+
+  draw(frame) {
+    this.bars.forEach((bar, place) => {
+      bar.className = place < frame.step - 1 ? "agentlib-done" : place === frame.step - 1 ? "agentlib-now" : "";
+    });
+    const last = this.calls[frame.step - 1];
+    this.words.textContent = frame.step === 0 ? "No call yet: nothing is read."
+      : `Call ${frame.step} reads ${numberWords(last)} tokens, ${numberWords(frame.tokens)} in all.`;
+  }
+}
+
+class Figures {
+  constructor(film) {
+    this.most = film.max_steps;
+    this.values = {};
+    const pairs = ["step", "entries", "tokens read", "stopped"].map((name) => {
+      this.values[name] = make("dd");
+      return make("div", {}, make("dt", {}, name), this.values[name]);
+    });
+    this.element = make("dl", {}, ...pairs);
+  }
+
+  draw(frame) {
+    this.values.step.textContent = this.most ? `${frame.step} / ${this.most}` : String(frame.step);
+    this.values.entries.textContent = numberWords(frame.entries);
+    this.values["tokens read"].textContent = numberWords(frame.tokens);
+    this.values.stopped.textContent = frame.stopped ?? "not yet";
+    this.values.stopped.classList.toggle("agentlib-over", frame.stopped !== undefined);
+  }
+}
+
+// One run: its caption, figures, code, history, ring and strip.
+class Panel {
+  constructor(film) {
+    this.film = film;
+    this.caption = make("p", { class: "agentlib-caption", role: "status" });
+    this.parts = [new Figures(film), new History(film), new Ring(), new Strip(film)];
+    const [figures, history, ring, strip] = this.parts.map((part) => part.element);
+    const body = [make("div", { class: "agentlib-column" }, figures, history),
+      make("div", { class: "agentlib-costs" }, ring, strip)];
+    if (film.lines.length) {
+      const code = new Code(film);
+      this.parts.push(code);
+      body.unshift(code.element);
+    }
+    this.element = make("section", { class: "agentlib-run", "aria-label": film.label || "Run" });
+    if (film.label) this.element.append(make("h4", {}, film.label));
+    if (film.difference) this.element.append(make("p", { class: "agentlib-difference" }, ...captionParts(film.difference.words)));
+    this.element.append(this.caption, make("div", { class: "agentlib-body" }, ...body));
+  }
+
+  draw(number) {
+    const shown = Math.min(number, this.film.frames.length);
+    const frame = this.film.frames[shown - 1];
+    if (!frame) return;
+    this.caption.replaceChildren(...captionParts(frame.caption));
+    this.caption.classList.toggle("agentlib-wrong", Boolean(frame.error));
+    this.element.classList.toggle("agentlib-differs", number >= (this.film.difference?.frame ?? Infinity));
+    for (const part of this.parts) part.draw(frame, shown);
+  }
+}
+
+// --- forms ------------------------------------------------------------------------------------------
+
+function predictForm(film, guess, choose) {
+  const verdict = make("p", { role: "status", class: "agentlib-verdict" });
+  const buttons = film.predict.choices.map((choice) => {
+    const button = focusable(make("button", { type: "button", "aria-pressed": String(choice === guess) }, choice));
+    button.addEventListener("click", () => choose(choice));
+    return button;
+  });
+  const show = (chosen) => {
+    buttons.forEach((button, place) =>
+      button.setAttribute("aria-pressed", String(film.predict.choices[place] === chosen)));
+    verdict.replaceChildren(...(chosen ? captionParts(film.predict.verdicts[chosen] ?? "") : ["Pick one to see the rest of the run."]));
+  };
+  show(guess);
+  const element = make("fieldset", {}, make("legend", {}, "How will this run end?"), ...buttons, verdict);
+  return { element, show };
+}
+
+function forkForm(film, model) {
+  const select = focusable(make("select", {}, ...film.changes.map((change, place) =>
+    make("option", { value: String(place) }, change.label))));
+  const text = focusable(make("textarea", { rows: "5", spellcheck: "false", dir: "auto" }));
+  const run = focusable(make("button", { type: "button" }, "Run on from here"));
+  const problem = make("p", { role: "alert", class: "agentlib-problem" });
+  const fill = () => { text.value = film.changes[Number(select.value)]?.json ?? ""; };
+  select.addEventListener("change", fill);
+  run.addEventListener("click", () => {
+    const { step, kind, call } = film.changes[Number(select.value)];
+    model.send({ do: "fork", step, kind, call, text: text.value });
+  });
+  fill();
+  const element = make("details", { class: "agentlib-fork" },
+    focusable(make("summary", {}, "What if? Change a reply or a result and run on from there")),
+    make("label", {}, "Change ", select), make("label", {}, "to this JSON ", text), run, problem);
+  return {
+    element,
+    follow(step) {
+      if (element.open) return; // what is being edited is not taken away
+      const place = film.changes.findIndex((change) => change.step === step);
+      if (place >= 0) { select.value = String(place); fill(); }
+    },
+    showProblem(words) { problem.textContent = words; },
+  };
+}
+
+// --- the player -------------------------------------------------------------------------------------
+
+class Player {
+  constructor(model, host) {
+    this.model = model;
+    this.timer = null;
+    this.saving = null;
+    this.panels = [];
+    this.predict = null;
+    this.fork = null;
+    this.root = focusable(make("div", { class: "agentlib-player", tabindex: "0", role: "group" }));
+    this.runs = make("div", { class: "agentlib-runs" });
+    this.forms = make("div");
+    this.root.append(this.controls(), this.forms, this.runs);
+    this.root.addEventListener("keydown", (event) => this.key(event));
+    this.listeners = {
+      "change:films": () => this.build(),
+      "change:frame": () => this.draw(),
+      "change:guess": () => { this.predict?.show(this.model.get("guess")); this.draw(); },
+      "change:problem": () => this.fork?.showProblem(this.model.get("problem")),
+    };
+    for (const [name, listener] of Object.entries(this.listeners)) model.on(name, listener);
+    host.append(this.root);
+    this.build();
+    this.foldStaticForm(40);
+  }
+
+  close() {
+    this.pause();
+    clearTimeout(this.folding);
+    clearTimeout(this.saving);
+    for (const [name, listener] of Object.entries(this.listeners)) this.model.off(name, listener);
+  }
+
+  controls() {
+    const button = (sign, name, act) => {
+      const element = focusable(make("button", { type: "button", "aria-label": name, title: name }, sign));
+      element.addEventListener("click", act);
+      return element;
+    };
+    this.playButton = button("▶", "Play", () => this.toggle());
+    this.range = focusable(make("input", { type: "range", min: "1", step: "1", "aria-label": "Frame" }));
+    this.range.addEventListener("input", () => this.go(Number(this.range.value)));
+    this.speed = focusable(make("select", { "aria-label": "Speed" }, ...SPEEDS.map(([name, ms]) =>
+      make("option", { value: String(ms), ...(name === "normal" ? { selected: "" } : {}) }, name))));
+    this.speed.addEventListener("change", () => { if (this.timer) { this.pause(); this.play(); } });
+    this.count = make("span", { class: "agentlib-count" });
+    return make("div", { class: "agentlib-controls", role: "toolbar", "aria-label": "Player controls" },
+      button("⏮", "First frame", () => this.go(1)), button("◀", "Back", () => this.go(this.now - 1)), this.playButton,
+      button("▷", "On", () => this.go(this.now + 1)), button("⏭", "Last frame", () => this.go(this.last)),
+      this.range, this.count, this.speed);
+  }
+
+  get now() { return Math.max(1, Math.min(this.model.get("frame"), this.last)); }
+
+  get last() {
+    const films = this.model.get("films");
+    const open = this.model.get("guess") ? null : films[0]?.predict?.open;
+    return open ?? Math.max(1, ...films.map((film) => film.frames.length));
+  }
+
+  build() {
+    const films = this.model.get("films");
+    this.root.setAttribute("aria-label", `${this.model.get("label")}. Left and right arrow keys step, space plays.`);
+    this.panels = films.map((film) => new Panel(film));
+    this.runs.replaceChildren(...this.panels.map((panel) => panel.element));
+    this.runs.classList.toggle("agentlib-several", films.length > 1);
+    this.predict = films[0]?.predict ? predictForm(films[0], this.model.get("guess"), (choice) => this.guess(choice)) : null;
+    const wasOpen = this.fork?.element.open;
+    this.fork = this.model.get("can_fork") && films[0]?.changes.length ? forkForm(films[0], this.model) : null;
+    if (this.fork && wasOpen) this.fork.element.open = true;
+    this.forms.replaceChildren(...[this.predict, this.fork].filter(Boolean).map((form) => form.element));
+    this.draw();
+  }
+
+  draw() {
+    const number = this.now;
+    for (const panel of this.panels) panel.draw(number);
+    const frame = this.panels[0]?.film.frames[Math.min(number, this.panels[0].film.frames.length) - 1];
+    this.range.max = String(this.last);
+    this.range.value = String(number);
+    this.range.setAttribute("aria-valuetext", `Frame ${number} of ${this.last}: ${plainCaption(frame?.caption ?? "")}`);
+    this.count.textContent = `frame ${number} of ${this.last}`;
+    this.root.dataset.frame = String(number);
+    if (frame) this.fork?.follow(frame.step);
+  }
+
+  go(number) {
+    const wanted = Math.max(1, Math.min(number, this.last));
+    if (wanted === this.model.get("frame")) return;
+    this.model.set("frame", wanted); // drawn at once, by change:frame
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => this.model.save_changes(), SAVE_AFTER_MS);
+  }
+
+  guess(choice) {
+    this.model.set("guess", choice);
+    this.model.save_changes();
+  }
+
+  toggle() { if (this.timer) this.pause(); else this.play(); }
+
+  play() {
+    if (this.now >= this.last) this.go(1);
+    this.timer = setInterval(() => {
+      if (this.now >= this.last) this.pause();
+      else this.go(this.now + 1);
+    }, Number(this.speed.value));
+    this.playing("⏸", "Pause");
+  }
+
+  pause() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.playing("▶", "Play");
+  }
+
+  playing(sign, name) {
+    this.playButton.textContent = sign;
+    this.playButton.setAttribute("aria-label", name);
+    this.playButton.title = name;
+  }
+
+  key(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const target = event.target;
+    if (target.matches("textarea, select")) return;
+    const steps = { ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10 };
+    if (target === this.range || target === this.root) Object.assign(steps, { ArrowUp: 1, ArrowDown: -1 });
+    if (target.matches(".agentlib-scroll")) delete steps.PageDown, delete steps.PageUp;
+    if (event.key in steps) this.go(this.now + steps[event.key]);
+    else if (event.key === "Home") this.go(1);
+    else if (event.key === "End") this.go(this.last);
+    else if (event.key === " " && !target.matches("button, summary")) this.toggle();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // The same frames stand as a table in the output below. Where the player runs, that table is folded.
+  foldStaticForm(tries) {
+    const table = this.root.closest(".jp-OutputArea")?.querySelector("details.agentlib-static");
+    if (table) table.open = false;
+    else if (tries > 0) this.folding = setTimeout(() => this.foldStaticForm(tries - 1), 50);
+  }
+}
+
+function render({ model, el }) {
+  const player = new Player(model, el);
+  return () => player.close();
+}
+
+export default { render };

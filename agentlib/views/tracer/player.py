@@ -1,0 +1,54 @@
+"""The player: a widget that plays the frames of one or several runs in the browser."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+__all__ = ["Player"]
+
+HERE = Path(__file__).parent
+
+
+class Player(anywidget.AnyWidget):
+    """Plays films (see `film`), all by the same controls. Stepping happens in the browser alone.
+
+    films: what is played. frame: the number of the frame that is shown, from 1; may be linked to other
+    widgets. guess: the stop reason that the learner picked; "" = none yet.
+    label: its name for screen readers.
+    can_fork: the form for changing a reply or a result is shown. problem: what was wrong with that form.
+    """
+
+    _esm = HERE / "player.js"
+    _css = HERE / "player.css"
+
+    films: Any = traitlets.List().tag(sync=True)
+    frame = traitlets.Int(1).tag(sync=True)
+    guess = traitlets.Unicode("").tag(sync=True)
+    label = traitlets.Unicode("Tracer").tag(sync=True)
+    can_fork = traitlets.Bool(False).tag(sync=True)
+    problem = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, films: list[dict[str, Any]], **options: Any) -> None:
+        super().__init__(films=films, **options)
+        self._change: Callable[[dict[str, Any]], None] | None = None
+        self.on_msg(self._message)
+
+    @traitlets.validate("frame")
+    def _inside(self, proposal: Any) -> int:
+        return max(1, min(int(proposal["value"]), self.last))
+
+    @property
+    def last(self) -> int:
+        """The number of the last frame of the longest film."""
+        return max((len(film["frames"]) for film in self.films), default=1)
+
+    def on_change(self, handler: Callable[[dict[str, Any]], None]) -> None:
+        """Call `handler` with what the form asks to change: step, kind, call, text."""
+        self._change = handler
+
+    def _message(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        if isinstance(content, dict) and content.get("do") == "fork" and self._change is not None:
+            self._change(content)
