@@ -14,10 +14,9 @@ STOCK = {"north": 140, "south": 95}
 
 def stock_level(warehouse: str) -> Entry:
     """Count the blue mugs in one warehouse, "north" or "south"."""
-    mugs = STOCK.get(warehouse)
-    if mugs is None:
-        raise ValueError(f'Unknown warehouse "{warehouse}". Use "north" or "south".')
-    return {"warehouse": warehouse, "blue_mugs": mugs}
+    if warehouse in STOCK:
+        return {"warehouse": warehouse, "blue_mugs": STOCK[warehouse]}
+    raise ValueError(f'Unknown warehouse "{warehouse}". Use "north" or "south".')
 
 
 TOOLS = {"stock_level": stock_level}
