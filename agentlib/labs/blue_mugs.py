@@ -16,7 +16,8 @@ def stock_level(warehouse: str) -> Entry:
     """Count the blue mugs in one warehouse, "north" or "south"."""
     if warehouse in STOCK:
         return {"warehouse": warehouse, "blue_mugs": STOCK[warehouse]}
-    raise ValueError(f'Unknown warehouse "{warehouse}". Use "north" or "south".')
+    problem = f'Unknown warehouse "{warehouse}". Use "north" or "south".'
+    raise ValueError(problem)
 
 
 TOOLS = {"stock_level": stock_level}
