@@ -156,7 +156,7 @@ class _Tape:
 
 def _again(event: Event) -> Any:
     """Give a recorded result again, or raise the recorded error."""
-    result = (event.entry or {}).get("result")
+    result: Any = (event.entry or {}).get("result")
     if event.text == "raised":
         raise _error_again(str(result["error"]), str(result["message"]))
     if is_error(result):
