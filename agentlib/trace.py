@@ -194,7 +194,9 @@ class Trace:
                 acted.add(event.id)
             elif event.kind == "result" and event.entry is not None and event.entry["id"] in acted:
                 call = self.request(number)
-                recorded[call["tool"]].append((call["input"], event))
+                # A request whose input is no dict never reaches its tool, when it is replayed either.
+                if isinstance(call["input"], dict):
+                    recorded[call["tool"]].append((call["input"], event))
         names = self.about.get("tools", list(recorded))
         repeatable = self.about.get("repeatable", ())
         return {
