@@ -1,0 +1,192 @@
+"""The lines of a watched loop, as Python tells them, and the end of a loop that would never end by itself.
+
+Python calls a trace function (`sys.settrace`) at the start of every function; what that returns is called
+at each line of this one function.
+"""
+
+import dis
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from agentlib.watch.function import WatchedFunction
+
+__all__ = ["LineTracer", "LoopEnded"]
+
+HELPER_LINES = 50
+"""The functions that a loop calls may run this many times as many lines as the loop itself."""
+
+
+class LoopEnded(BaseException):
+    """Raised inside a watched loop to end it. No `Exception`, so that `except Exception` lets it through."""
+
+
+class LineTracer:
+    """Follows one loop line by line while it runs.
+
+    new_line(number): called before a line of the loop runs. look(): called wherever the line before may
+    have changed something. end(reason, detail): called when too many lines ran; raises LoopEnded.
+    frames: the calls of the loop that are going on, the innermost last.
+    """
+
+    def __init__(
+        self,
+        loop: WatchedFunction,
+        most_lines: int,
+        new_line: Callable[[int], None],
+        look: Callable[[], None],
+        end: Callable[[str, str], None],
+    ) -> None:
+        self.loop, self.most_lines = loop, most_lines
+        self.new_line, self.look, self.end = new_line, look, end
+        self.frames: list[FrameType] = []
+        self.running = False
+        self.paused = 0  # above 0 while a model or a tool runs: their lines are not the loop's
+        self.line = 0
+        self.lines_left = self.helper_lines_left = 0
+        self.start_counting()
+        self.theirs: Any = None  # the trace function that was there before, a debugger's or coverage's
+        self.ours = self.trace  # kept, since each look at `self.trace` makes a new object
+        self._last_frame: FrameType | None = None
+        self._endless: dict[CodeType, bool] = {}
+
+    def start_counting(self) -> None:
+        """Count the lines from here on: the loop has just asked its model."""
+        self.lines_left = self.most_lines
+        self.helper_lines_left = self.most_lines * HELPER_LINES
+
+    def let_it_finish(self) -> None:
+        """Leave a loop that has to end a hundred lines more, enough to return and not to go on."""
+        self.lines_left = min(self.lines_left, 100)
+        self.helper_lines_left = min(self.helper_lines_left, 100)
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """Call the function with the trace function set; afterwards the one that was there is back."""
+        self.theirs = sys.gettrace()
+        self.running = True
+        try:
+            sys.settrace(self.ours)
+            return function()
+        finally:
+            self.running = False
+            sys.settrace(self.theirs)
+            self.frames.clear()
+            self._last_frame = None
+
+    # -- called by Python
+
+    def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """At the start of a function: choose what is called at each of its lines."""
+        theirs = self.pass_on(self.theirs, frame, event, arg)
+        if not self.running or self.paused:
+            return theirs
+        if frame.f_code in self.loop.codes:
+            # A comprehension or a lambda inside the loop is part of its line.
+            if frame.f_code in self.loop.bodies or not frame.f_code.co_name.startswith("<"):
+                self.frames.append(frame)
+                self.line = 0
+            return self.with_theirs(self.loop_event, frame, theirs)
+        if self.is_counted(frame):
+            return self.with_theirs(self.helper_event, frame, theirs)
+        return theirs
+
+    def pass_on(self, theirs: Any, frame: FrameType, event: str, arg: Any) -> Any:
+        """Give an event to the trace function that was there before, and stay in place ourselves."""
+        if theirs is None:
+            return None
+        answer = theirs(frame, event, arg)
+        found = sys.gettrace()
+        if self.running and found != self.ours:
+            # Coverage puts itself in place when it is called; a debugger may have taken itself away.
+            self.theirs = found
+            sys.settrace(self.ours)
+        return answer
+
+    def with_theirs(self, ours: Callable[[FrameType, str], None], frame: FrameType, theirs: Any) -> Any:
+        """Make the function for the events of one frame: they get each event first, then we."""
+        they_want_opcodes = frame.f_trace_opcodes
+        if self.jumps_to_itself(frame.f_code):
+            frame.f_trace_opcodes = True
+
+        def both(frame: FrameType, event: str, arg: Any) -> Any:
+            nonlocal theirs
+            if event != "opcode" or they_want_opcodes:
+                theirs = self.pass_on(theirs, frame, event, arg) or theirs
+            if self.running:
+                try:
+                    ours(frame, event)
+                except BaseException:
+                    frame.f_trace = _SetAgain(self, frame, both)
+                    raise
+            return both
+
+        return both
+
+    def loop_event(self, frame: FrameType, event: str) -> None:
+        """Tell of the line of the loop that is about to run, and count it."""
+        innermost = bool(self.frames) and self.frames[-1] is frame
+        if event == "line":
+            if innermost:
+                self._last_frame = frame
+            self.look()
+            # A comprehension, or a loop on one line, comes by again and again: telling it once is enough.
+            if frame.f_lineno != self.line:
+                self.line = frame.f_lineno or 0
+                self.new_line(self.line)
+        if event in ("line", "opcode"):
+            self.lines_left -= 1
+            if self.lines_left < 0:
+                self.end("ran too long", f"{self.most_lines:,} lines ran and the model was not asked again")
+        elif event == "return" and innermost:
+            # A recursive loop that only comes back from its inner calls changes nothing any more.
+            if frame is self._last_frame:
+                self.look()
+            self.frames.pop()
+
+    def helper_event(self, frame: FrameType, event: str) -> None:
+        """Count the lines of a function that the loop calls."""
+        if event in ("line", "opcode"):
+            self.helper_lines_left -= 1
+            if self.helper_lines_left < 0:
+                lines = f"{self.most_lines * HELPER_LINES:,} lines of the functions that it calls"
+                self.end("ran too long", f"{lines} ran and the model was not asked again")
+
+    def is_counted(self, frame: FrameType) -> bool:
+        """True for a function that may be the one that never ends: any but Python's own and ours."""
+        if frame.f_globals is self.loop.namespace:
+            return True
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        return package != "agentlib" and package not in sys.stdlib_module_names
+
+    def jumps_to_itself(self, code: CodeType) -> bool:
+        """True for code with `while True: pass` on one line: Python 3.11 tells its first line event alone."""
+        if sys.version_info >= (3, 12):
+            return False
+        if code not in self._endless:
+            self._endless[code] = any(
+                step.opcode in dis.hasjrel and step.argval == step.offset
+                for step in dis.get_instructions(code)
+            )
+        return self._endless[code]
+
+
+class _SetAgain:
+    """Sets the trace function again after it has raised.
+
+    Python takes a trace function away that raises. A loop with a bare `except:` in a `while True` would
+    then swallow the one `LoopEnded` and run on for ever, unseen. But Python also drops what stood in
+    `frame.f_trace`; if that is one of these, `__del__` runs at that very moment. So each further line
+    raises too, until one does outside of any `try`.
+    """
+
+    def __init__(self, tracer: LineTracer, frame: FrameType, local: Any) -> None:
+        self.tracer, self.frame, self.local = tracer, frame, local
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
+        return self.local  # never reached: Python drops this object first
+
+    def __del__(self) -> None:
+        if self.tracer.running:
+            sys.settrace(self.tracer.ours)
+            self.frame.f_trace = self.local

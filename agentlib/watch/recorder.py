@@ -1,0 +1,240 @@
+"""What is noted while a loop runs: its lines, its history, its model and its tools, and how it ends."""
+
+import copy
+import functools
+import inspect
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from agentlib.messages import Entry, describe, json_ready, json_text, short, user
+from agentlib.tools import Tool, words_of
+from agentlib.trace import Event
+from agentlib.watch.following import FollowedHistory
+from agentlib.watch.function import WatchedFunction
+from agentlib.watch.lines import LineTracer, LoopEnded
+
+__all__ = ["Recorder"]
+
+MOST_LINES_IN_A_ROW = 1_000
+"""Where more lines run and nothing else happens, only these and the last one are noted."""
+
+
+class Recorder:
+    """Runs one loop and writes down what happens, in order.
+
+    events: what has happened so far. tool_names: the tools, in the order in which they were given.
+    most_calls, most_lines: see `watch`.
+    """
+
+    def __init__(self, loop: WatchedFunction, goal: Any, most_calls: int, most_lines: int) -> None:
+        self.loop = loop
+        self.goal = goal
+        self.most_calls = most_calls
+        self.events: list[Event] = []
+        self.tool_names: list[str] = []
+        self.calls = 0
+        self.lines_in_a_row = 0
+        self.ended: tuple[str, str] | None = None  # reason and detail, if the loop had to be ended
+        self.lines = LineTracer(loop, most_lines, self.new_line, self.look, self.end)
+        self.history = FollowedHistory(goal, self.lines.frames)
+        self.thread = threading.get_ident()
+
+    def note(self, kind: str, **values: Any) -> None:
+        """Add an event that belongs to the present step."""
+        if self.lines_in_a_row > MOST_LINES_IN_A_ROW:
+            self.events.append(Event("line", self.calls, line=self.lines.line))
+        self.lines_in_a_row = 0
+        self.events.append(Event(kind, self.calls, **values))
+
+    def new_line(self, line: int) -> None:
+        """Note the line of the loop that is about to run."""
+        self.lines_in_a_row += 1
+        if self.lines_in_a_row <= MOST_LINES_IN_A_ROW:
+            self.events.append(Event("line", self.calls, line=line))
+
+    def look(self) -> None:
+        """Note how the history has changed, if it has."""
+        self.note_change(self.history.now())
+
+    def note_change(self, history: list[Any] | None) -> None:
+        change = self.history.change(history)
+        if change is not None:
+            self.note("history", entries=change[0], read=change[1])
+
+    # -- from the start to the end
+
+    def run(self, model: Callable[..., Any], tools: Any) -> None:
+        """Run the loop to its end, whatever that is, and note it."""
+        self.note("start", entry=user(self.goal if isinstance(self.goal, str) else json_text(self.goal)))
+        try:
+            returned = self.lines.run(lambda: self.to_its_end(self.loop(model, tools, self.goal)))
+        except KeyboardInterrupt:
+            self.stop("interrupted", f"a person interrupted the loop{self.where()}")
+        except BaseException as problem:  # the SystemExit of exit() too
+            if self.ended is None:
+                kind, words = type(problem).__name__, _words(problem)
+                words = words if words.startswith(kind) else f"{kind}: {words}"
+                self.note("crash", line=self.line_of(problem.__traceback__), text=words)
+                self.stop("crashed", words)
+        else:
+            kept = _part(returned, "history")
+            self.note_change(kept if isinstance(kept, list) and not self.history.name else self.history.now())
+            if self.ended is None:
+                self.stop(*_in_words(returned))
+        if self.ended is not None and self.events[-1].kind != "stop":
+            reason, detail = self.ended
+            self.stop(reason, detail + self.where())
+
+    def to_its_end(self, returned: Any) -> Any:
+        """Run a loop that is a generator to its end; give what it returns."""
+        if inspect.iscoroutine(returned):
+            returned.close()
+            raise TypeError("the loop gave back a coroutine and never ran; watch runs plain functions")
+        if not inspect.isgenerator(returned) or returned.gi_frame is None:
+            return returned
+        if returned.gi_frame.f_globals is not self.loop.namespace:
+            return returned  # not the loop's own: it may never end
+        while True:
+            try:
+                next(returned)
+            except StopIteration as end:
+                return end.value
+
+    def stop(self, reason: str, detail: str, answer: Any = None, returned: Any = None) -> None:
+        """Note the end of the loop; returned: what it gave back, ready for JSON."""
+        self.note("stop", text=reason, entry={"answer": answer, "detail": detail, "returned": returned})
+
+    def end(self, reason: str, detail: str) -> None:
+        """End the loop from inside; the first reason stays."""
+        self.ended = self.ended or (reason, detail)
+        raise LoopEnded(f"watch ended this loop: {self.ended[1]}")
+
+    def where(self) -> str:
+        return f", in line {self.lines.line}" if self.lines.line else ""
+
+    def line_of(self, traceback: TracebackType | None) -> int:
+        """Find the loop's own line in a traceback, also of an error from further inside; 0 = none."""
+        line = 0
+        while traceback is not None:
+            if traceback.tb_frame.f_code in self.loop.codes:
+                line = traceback.tb_lineno
+            traceback = traceback.tb_next
+        return line
+
+    # -- the model and the tools
+
+    def watched_model(self, model: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap the model, so that each call and its reply are noted."""
+
+        @functools.wraps(model)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if self.calls >= self.most_calls:
+                self.lines.let_it_finish()
+                self.end("asked too often", f"the model was asked more than {self.most_calls:,} times")
+            self.lines.start_counting()
+            given = [*args, *kwargs.values(), None][0]
+            self.history.find(given)
+            self.look()
+            self.calls += 1
+            entries, tokens, read = self.history.as_read(given)
+            self.note("ask", entries=entries, tokens=tokens, read=read)
+            try:
+                reply = self.call(model, args, kwargs)
+            except BaseException as problem:
+                said = {"type": "raised", "error": type(problem).__name__, "message": _words(problem)}
+                self.note("reply", entry=said, tokens=tokens, text="raised")
+                raise
+            entry = json_ready(reply)[0]
+            if not isinstance(entry, dict):
+                entry = {"type": "invalid", "text": short(entry, 200)}
+            counted = _part(entry.get("usage"), "input_tokens")
+            self.note("reply", entry=entry, tokens=counted if type(counted) is int else tokens)
+            self.look()
+            return reply
+
+        return watched
+
+    def watched_tools(self, tools: Any) -> Any:
+        """Wrap all tools; give back the same kind of container."""
+        if isinstance(tools, Mapping):
+            table: Any = copy.copy(tools) if isinstance(tools, dict) else dict(tools)
+            for name, function in tools.items():
+                table[name] = self.watched_tool(function, str(name))
+            return table
+        if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
+            raise TypeError(f"tools is a dict or a list of functions, but was {describe(tools)}.")
+        wrapped = [
+            self.watched_tool(function, _part(function, "name") or _part(function, "__name__") or "?")
+            for function in tools
+        ]
+        return tuple(wrapped) if isinstance(tools, tuple) else wrapped
+
+    def watched_tool(self, function: Any, name: str) -> Any:
+        """Wrap one tool, so that each run and its result or exception are noted."""
+        if not callable(function):
+            raise TypeError(f"The tool {name} is a function, but was {describe(function)}.")
+        self.tool_names.append(name)
+        if isinstance(function, Tool):
+            return replace(function, function=self.noting(function.function, name))
+        return self.noting(function, name)
+
+    def noting(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            self.look()
+            given = {f"argument {number}": value for number, value in enumerate(args, start=1)} | kwargs
+            self.note("act", text=name, entry={"tool": name, "input": json_ready(given)[0]})
+            try:
+                result = self.call(function, args, kwargs)
+            except BaseException as problem:
+                failed = {"error": type(problem).__name__, "message": _words(problem)}
+                self.note("result", entry=_result(name, failed), ran=True, text="raised")
+                raise
+            self.note("result", entry=_result(name, json_ready(result)[0]), ran=True)
+            self.look()
+            return result
+
+        return watched
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Entry) -> Any:
+        """Call a model or a tool; meanwhile no line counts as the loop's."""
+        inside = threading.get_ident() == self.thread  # a loop may run its tools in threads of their own
+        self.lines.paused += inside
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self.lines.paused -= inside
+
+
+def _result(name: str, result: Any) -> Entry:
+    return {"role": "tool", "id": "", "tool": name, "result": result}
+
+
+def _words(problem: BaseException) -> str:
+    """Give an exception's words without addresses in memory, which change from run to run."""
+    return re.sub(r"\bat 0x[0-9A-Fa-f]+", "at 0x...", words_of(problem))
+
+
+def _part(value: Any, name: str) -> Any:
+    """Look up a key of a mapping or an attribute of an object; None = there is none."""
+    try:
+        return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    except Exception:
+        return None
+
+
+def _in_words(returned: Any) -> tuple[str, str, Any, Any]:
+    """Describe what a loop returned: stop reason, details, answer, and the value ready for JSON."""
+    if returned is None:
+        return "returned", "the loop returned nothing", None, None
+    reason, answer = _part(returned, "stopped"), json_ready(_part(returned, "answer"))[0]
+    if not isinstance(reason, str) or not reason:
+        value, text, _ = json_ready(returned)
+        return "returned", f"the loop returned {short(text, 200)}", answer, value
+    if not isinstance(returned, Mapping):  # such as agentlib's own Run, whose events would fill pages
+        returned = {name: _part(returned, name) for name in ("answer", "steps", "stopped")}
+    return str(reason), _part(reason, "detail") or "", answer, json_ready(returned)[0]
