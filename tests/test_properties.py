@@ -1,6 +1,6 @@
 """Whatever models, tools, rules and watchers do: a run ends, with a reason and a history in order.
 
-`PROPERTY_EXAMPLES=2000 pytest tests/test_properties.py` looks further than the usual few hundred examples, and
+`PROPERTY_EXAMPLES=2000 pytest tests/test_properties.py` looks further than the usual examples, and
 at other ones each time.
 """
 
@@ -233,7 +233,7 @@ def wreck(value):
         value["role"] = "tool"
         value.update(result="made up", id="call_1")
         value.pop("text", None)
-        value.setdefault("more", []).append(1)
+        value.setdefault("wrecked", []).append(1)
         if "input" in value:
             value["input"] = None
         del value["role"]
@@ -308,7 +308,7 @@ def test_every_run_ends_in_order_is_saved_and_replayed(make):
     assert (loaded.problem, compare(loaded, run.trace)) == ("", [])
 
     again = run_again(loaded, **{name: value for name, value in options.items() if name != "max_steps"})
-    assert [str(difference) for difference in compare(run.trace, again.trace)] == []
+    assert compare(run.trace, again.trace) == []
     assert again.history == run.history
     assert (again.stopped, again.stopped.detail) == (run.stopped, run.stopped.detail)
     assert (again.answer, again.usage, again.closing) == (run.answer, run.usage, run.closing)
