@@ -7,10 +7,13 @@ __all__ = [
     "AgentLibError",
     "FatalToolError",
     "ReplayError",
+    "ResultsFileError",
     "ScriptExhausted",
+    "SummaryError",
     "ToolError",
     "TraceFileError",
     "UnrunError",
+    "WindowError",
 ]
 
 
@@ -91,3 +94,38 @@ class TraceFileError(AgentLibError):
         super().__init__(f"{path}, line {line}: {problem}")
         self.path = path
         self.line = line
+
+
+class ResultsFileError(AgentLibError):
+    """Raised when a file does not hold the results of an evaluation, or those of another one.
+
+    path: the file; line: the number of the line in it, counted from 1.
+    """
+
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        super().__init__(f"{path}, line {line}: {problem}")
+        self.path = path
+        self.line = line
+
+
+class SummaryError(AgentLibError):
+    """Raised when a summary of old steps cannot stand in for them: no text, blank, or longer than they are.
+
+    came: what the summariser gave.
+    """
+
+    def __init__(self, problem: str, came: object) -> None:
+        super().__init__(f"A summary is text that is shorter than what it replaces, but {problem}.")
+        self.came = came
+
+
+class WindowError(AgentLibError):
+    """Raised when what a model would read does not fit into its window.
+
+    tokens: how much that is, estimated. window_tokens: how much the window holds.
+    """
+
+    def __init__(self, what: str, tokens: int, window_tokens: int, advice: str) -> None:
+        super().__init__(f"{what} {tokens:,} tokens, and the window holds {window_tokens:,}. {advice}")
+        self.tokens = tokens
+        self.window_tokens = window_tokens
