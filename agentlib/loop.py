@@ -9,7 +9,7 @@ from collections.abc import Generator
 from typing import Any
 
 from agentlib.messages import SHAPES, ModelFunction, read_reply
-from agentlib.run import Approve, Clock, Memory, OnEvent, Run, RunState
+from agentlib.run import MAX_RESULT_CHARS, Approve, Clock, Memory, OnEvent, Run, RunState
 from agentlib.stops import (
     ANSWERED,
     CANCELLED,
@@ -39,6 +39,7 @@ def run_agent(
     stops: Any = (),
     approve: Approve | None = None,
     memory: Memory | None = None,
+    max_result_chars: int | None = MAX_RESULT_CHARS,
     closing_call: bool = False,
     on_event: OnEvent | None = None,
     clock: Clock = time.monotonic,
@@ -49,13 +50,14 @@ def run_agent(
     goal: what the user wants. max_steps: the most model calls, a whole number from 1 up.
     stops: stop rules, see `agentlib.stops`. approve(call) -> bool: asked before a risky tool runs; only
     True is a yes. memory(history) -> history: what the model reads; the whole history is kept.
+    max_result_chars: a longer result is cut before it is recorded, both ends kept; None = no limit.
     closing_call: after a stop make one more call, with no tools, for an answer from what is known.
     on_event(event): sees each event as it happens. clock: gives seconds.
     Raises ValueError or TypeError before the first model call if an argument is wrong.
     """
     state = RunState(
         model, tools, goal, max_steps, stops=stops, approve=approve, memory=memory,
-        closing_call=closing_call, on_event=on_event, clock=clock,
+        max_result_chars=max_result_chars, closing_call=closing_call, on_event=on_event, clock=clock,
     )  # fmt: skip
     for _ in _run(state):
         pass
@@ -182,4 +184,5 @@ def replay(trace: Trace, **options: Any) -> Run:
     """
     rules = [*read_stops(options.pop("stops", ())), trace.ending()]
     max_steps = trace.about.get("max_steps", trace.steps)
+    options.setdefault("max_result_chars", None)  # what was recorded has been cut already
     return run_agent(trace.model(), trace.tools(), trace.goal, max_steps, stops=rules, **options)

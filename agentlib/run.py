@@ -2,13 +2,25 @@
 
 import copy
 import inspect
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agentlib.costs import Usage, entry_tokens, tokens_for
 from agentlib.history import History
-from agentlib.messages import Entry, ModelFunction, ReadCall, ReadReply, cut, describe, json_ready, user
+from agentlib.memory import LEAST_CHARS, trim
+from agentlib.messages import (
+    Entry,
+    ModelFunction,
+    ReadCall,
+    ReadReply,
+    cut,
+    describe,
+    json_ready,
+    json_text,
+    user,
+)
 from agentlib.stops import (
     Deadline,
     Progress,
@@ -29,6 +41,9 @@ Memory = Callable[[list[Entry]], list[Entry]]
 Approve = Callable[[Entry], bool]
 OnEvent = Callable[[Event], None]
 Clock = Callable[[], float]
+
+MAX_RESULT_CHARS = 20_000
+"""A tool result longer than this many characters (about 5,000 tokens) is cut, unless the caller says else."""
 
 ENDED = "the run ended before it was this request's turn."
 
@@ -81,11 +96,14 @@ class RunState:
         stops: object = (),
         approve: Approve | None = None,
         memory: Memory | None = None,
+        max_result_chars: int | None = MAX_RESULT_CHARS,
         closing_call: bool = False,
         on_event: OnEvent | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         whole_number("max_steps", max_steps)
+        if max_result_chars is not None:
+            whole_number("max_result_chars", max_result_chars, least=LEAST_CHARS)
         if not isinstance(goal, str):
             raise TypeError(f"goal is text, but was {describe(goal)}.")
         _check_function("model", model)
@@ -97,6 +115,7 @@ class RunState:
         self.goal = goal
         self.approve = approve
         self.memory = memory
+        self.max_result_chars = sys.maxsize if max_result_chars is None else max_result_chars
         self.closing_call = closing_call
         self.on_event = on_event
         self.about = {
@@ -266,7 +285,10 @@ class RunState:
         if self.deadline is not None:
             left = max(0.0, self.deadline - self.progress.seconds)
             wait = left if wait is None else min(wait, left)
-        return run_tool(self.tools, call.tool, call.input_text, worker=self.worker, wait_seconds=wait)
+        outcome = run_tool(self.tools, call.tool, call.input_text, worker=self.worker, wait_seconds=wait)
+        if len(outcome.text) > self.max_result_chars:
+            outcome = _shortened(outcome, self.max_result_chars)
+        return outcome
 
     # -- 4. record
 
@@ -347,6 +369,12 @@ class RunState:
             trace=Trace(tuple(self.events), self.about),
             closing=self.closing and self.answer is not None,
         )
+
+
+def _shortened(outcome: ToolOutcome, max_chars: int) -> ToolOutcome:
+    """Cut a result that is too long; rules see what the model sees, so that a replay goes the same way."""
+    result = trim(outcome.result, max_chars)
+    return outcome._replace(result=result, text=json_text(result))
 
 
 def _check_function(name: str, function: object) -> None:
