@@ -205,14 +205,14 @@ def read_tools(tools: object) -> dict[str, Tool]:
         for name in tools:
             if not isinstance(name, str):
                 raise TypeError(f"The name of a tool is text, but was {describe(name)}.")
-        return {name: tool(function, name=name) for name, function in tools.items()}
+        return {name: _make_tool(function, name, False, False, None) for name, function in tools.items()}
     if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
         raise TypeError(
             f"tools is a dict of names and functions, or a list of functions, but was {describe(tools)}."
         )
     table: dict[str, Tool] = {}
     for function in tools:
-        made = tool(function)
+        made = _make_tool(function, None, False, False, None)
         if made.name in table:
             raise ValueError(
                 f'Two tools are called "{made.name}". Give one another name: tool(..., name=...).'
