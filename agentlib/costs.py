@@ -1,6 +1,6 @@
 """What a run costs: tokens, coins and money, and the formulas that say how they grow."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +9,23 @@ from agentlib.messages import Entry, calls_in, describe, json_text
 __all__ = [
     "CHARS_PER_TOKEN",
     "Price",
+    "Reading",
     "Usage",
+    "calls_made",
+    "calls_read",
     "coins_after",
     "entry_tokens",
+    "equal_tokens_per_step",
     "estimate_tokens",
+    "read_append_only",
+    "read_changed_top",
+    "read_replaced_results",
+    "read_uncached",
     "tokens_for",
     "tokens_read_at",
     "tokens_read_total",
+    "tokens_read_windowed",
+    "total_reading",
 ]
 
 CHARS_PER_TOKEN = 4
@@ -49,27 +59,49 @@ class Price:
 
     input_usd: for tokens read. output_usd: for tokens written.
     source, date: where and when the price was looked up.
-    Raises ValueError if a price is not a number from 0 up.
+    cached_input_usd: for tokens read from the provider's cache; None = no other price than `input_usd`.
+    Raises ValueError if a price is not a number from 0 up, or if source or date is no text or blank.
     """
 
     input_usd: float
     output_usd: float
     source: str
     date: str
+    cached_input_usd: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("input_usd", "output_usd"):
+        for name in ("input_usd", "output_usd", "cached_input_usd"):
             value = getattr(self, name)
+            if value is None and name == "cached_input_usd":
+                continue
             if (
                 isinstance(value, bool)
                 or not isinstance(value, (int, float))
                 or not 0 <= value < float("inf")
             ):
                 raise ValueError(f"{name} is a number of USD from 0 up, but was {describe(value)}.")
+        for name in ("source", "date"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise ValueError(
+                    f"{name} says where or when the price was looked up, but was {describe(value)}."
+                )
 
-    def usd(self, input_tokens: float, output_tokens: float = 0) -> float:
-        """Price of so many tokens, in USD."""
-        return (input_tokens * self.input_usd + output_tokens * self.output_usd) / 1_000_000
+    def usd(self, input_tokens: float, output_tokens: float = 0, cached_tokens: float = 0) -> float:
+        """Price of so many tokens, in USD.
+
+        cached_tokens: how many of the input tokens were read from a cache; raises ValueError if there are
+        more of them than input tokens, or fewer than 0.
+        """
+        if not 0 <= cached_tokens <= input_tokens:
+            raise ValueError(
+                f"cached_tokens is a part of the {input_tokens:,} input tokens, but was {cached_tokens:,}."
+            )
+        cached_usd = self.input_usd if self.cached_input_usd is None else self.cached_input_usd
+        fresh_tokens = input_tokens - cached_tokens
+        return (
+            fresh_tokens * self.input_usd + cached_tokens * cached_usd + output_tokens * self.output_usd
+        ) / 1_000_000
 
 
 def tokens_for(chars: int) -> int:
@@ -113,3 +145,144 @@ def tokens_read_total(steps: int, tokens_per_step: float) -> float:
 def coins_after(steps: int) -> int:
     """Coins after n model calls with one tool request each: 1 + 3 + 5 + ... = n squared."""
     return steps * steps
+
+
+def equal_tokens_per_step(steps: int, tokens_read: float) -> float:
+    """Tokens per step with which `steps` model calls read `tokens_read` in all.
+
+    `tokens_read_total` solved for t: 2 * tokens_read / (n(n+1)). Raises ValueError if `steps` is below 1.
+    """
+    if steps < 1:
+        raise ValueError(f"steps is a whole number from 1 up, but was {describe(steps)}.")
+    return 2 * tokens_read / (steps * (steps + 1))
+
+
+def tokens_read_windowed(steps: int, tokens_per_step: float, window_tokens: float) -> float:
+    """Tokens read in n model calls when the history grows by t a step and is then kept at a window w.
+
+    Call i reads min(i * t, w). With k = floor(w / t) calls before the window is full, that is
+    t * k(k+1)/2 + (n - k) * w for n above k. Raises ValueError if t or w is not above 0.
+    """
+    if tokens_per_step <= 0 or window_tokens <= 0:
+        raise ValueError("tokens_per_step and window_tokens are numbers above 0.")
+    growing = min(steps, int(window_tokens // tokens_per_step))
+    return tokens_read_total(growing, tokens_per_step) + (steps - growing) * window_tokens
+
+
+def calls_made(seconds: float, seconds_per_call: float) -> int:
+    """How many calls, one every `seconds_per_call`, are begun and ended within `seconds`: the whole part of
+    their quotient. Raises ValueError if `seconds_per_call` is not above 0.
+    """
+    if seconds_per_call <= 0:
+        raise ValueError(f"seconds_per_call is a number above 0, but was {describe(seconds_per_call)}.")
+    return int(seconds / seconds_per_call)
+
+
+# --- what a cached prefix saves -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What model calls read, in tokens.
+
+    sent: all that was sent to be read. cached: the part of it that was read from a cache.
+    """
+
+    sent: float = 0
+    cached: float = 0
+
+    @property
+    def fresh(self) -> float:
+        """Tokens that had to be read anew."""
+        return self.sent - self.cached
+
+
+def total_reading(readings: Iterable[Reading]) -> Reading:
+    """Add up what several calls read."""
+    readings = list(readings)
+    return Reading(sum(one.sent for one in readings), sum(one.cached for one in readings))
+
+
+def calls_read(
+    histories: Iterable[list[Entry]], *, cache: bool = True, count: Callable[[Entry], int] = entry_tokens
+) -> list[Reading]:
+    """Count for each call of a run what was sent, and what of it a cache could give.
+
+    histories: what each call read, such as `run.trace.histories()`. cache: False = there is none.
+    count: gives the tokens of one entry; the default is the estimate.
+    The cache holds what the call before has read, and helps as far as the new history begins with the very
+    same entries: the first change ends it, whatever stands behind. Real caches also ask for a least length
+    and forget after minutes (see the provider's page on prompt caching); that is left out here.
+    """
+    readings = []
+    before: list[Entry] = []
+    tokens: list[int] = []
+    for history in histories:
+        shared = 0
+        while shared < min(len(before), len(history)) and before[shared] == history[shared]:
+            shared += 1
+        tokens = tokens[:shared] + [count(entry) for entry in history[shared:]]
+        readings.append(Reading(sum(tokens), sum(tokens[:shared]) if cache else 0))
+        before = history
+    return readings
+
+
+def read_uncached(steps: int, tokens_per_step: float) -> Reading:
+    """What n calls read with no cache: t * n(n+1)/2, all of it anew; the history grows by t a step."""
+    return Reading(tokens_read_total(steps, tokens_per_step), 0)
+
+
+def read_append_only(steps: int, tokens_per_step: float) -> Reading:
+    """What n calls read of a history that only grows, by t a step, with a cache.
+
+    Call i sends i * t and finds (i - 1) * t in the cache, so t * n(n-1)/2 comes from the cache in all and
+    n * t is read anew: each token once.
+    """
+    sent = tokens_read_total(steps, tokens_per_step)
+    return Reading(sent, sent - steps * tokens_per_step)
+
+
+def read_changed_top(steps: int, tokens_per_step: float, top_tokens: float) -> Reading:
+    """What n calls read when the first line is another one at each call (the time of day, say).
+
+    Call i sends that line and i * t behind it. Nothing comes from the cache, as the beginning is never the
+    same: t * n(n+1)/2 + n * top, all of it anew.
+    """
+    return Reading(tokens_read_total(steps, tokens_per_step) + steps * top_tokens, 0)
+
+
+def read_replaced_results(
+    steps: int,
+    *,
+    goal_tokens: float,
+    request_tokens: float,
+    result_tokens: float,
+    note_tokens: float,
+    keep_steps: int,
+) -> Reading:
+    """What n calls read when all results but those of the last k steps are replaced by a short note.
+
+    With goal g, request a, result r and note s, call i finds i - 1 steps and sends
+    g + (i-1) * a + min(i-1, k) * r + max(0, i-1-k) * s. Up to call k + 1 nothing is replaced, and a + r is
+    read anew (g in call 1). From then on each call replaces one more result, and everything behind it is
+    read anew: s + k * (a + r). In all that is
+    g + min(n-1, k) * (a + r) + max(0, n-1-k) * (s + k * (a + r)).
+    Raises ValueError if k is below 1: with 0 a result is never read at all, and the history only grows.
+    """
+    if keep_steps < 1:
+        raise ValueError(f"keep_steps is a whole number from 1 up, but was {describe(keep_steps)}.")
+    if steps < 1:
+        return Reading()
+    done = range(steps)  # the steps that stand in the history at call 1, 2, ...
+    sent = sum(
+        goal_tokens
+        + number * request_tokens
+        + min(number, keep_steps) * result_tokens
+        + max(0, number - keep_steps) * note_tokens
+        for number in done
+    )
+    step_tokens = request_tokens + result_tokens
+    growing = min(steps - 1, keep_steps)
+    replacing = max(0, steps - 1 - keep_steps)
+    fresh = goal_tokens + growing * step_tokens + replacing * (note_tokens + keep_steps * step_tokens)
+    return Reading(sent, sent - fresh)
