@@ -6,6 +6,15 @@ const GUARD = "data-lm-suppress-shortcuts";
 const MOVES = ["ask", "check", "act", "record"];
 const SPEEDS = [["slow", 2000], ["normal", 1000], ["fast", 300]];
 const SAVE_AFTER_MS = 150;
+// Drawn as paths, since not every computer has a font with these signs. Each is 16 units wide and high.
+const ICONS = {
+  first: "M2 2h2v12H2z M9 2v12L4 8z M15 2v12l-6-6z",
+  back: "M3 2h2v12H3z M13 2v12L5 8z",
+  play: "M4 2l10 6-10 6z",
+  pause: "M3 2h4v12H3z M9 2h4v12H9z",
+  on: "M3 2l8 6-8 6z M11 2h2v12h-2z",
+  last: "M1 2l6 6-6 6z M7 2l5 6-5 6z M12 2h2v12h-2z",
+};
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -14,6 +23,16 @@ function make(tag, attributes = {}, ...children) {
   }
   element.append(...children);
   return element;
+}
+
+function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
 }
 
 function focusable(element) {
@@ -297,11 +316,11 @@ class Player {
 
   controls() {
     const button = (sign, name, act) => {
-      const element = focusable(make("button", { type: "button", "aria-label": name, title: name }, sign));
+      const element = focusable(make("button", { type: "button", "aria-label": name, title: name }, icon(sign)));
       element.addEventListener("click", act);
       return element;
     };
-    this.playButton = button("▶", "Play", () => this.toggle());
+    this.playButton = button("play", "Play", () => this.toggle());
     this.range = focusable(make("input", { type: "range", min: "1", step: "1", "aria-label": "Frame" }));
     this.range.addEventListener("input", () => this.go(Number(this.range.value)));
     this.speed = focusable(make("select", { "aria-label": "Speed" }, ...SPEEDS.map(([name, ms]) =>
@@ -309,8 +328,8 @@ class Player {
     this.speed.addEventListener("change", () => { if (this.timer) { this.pause(); this.play(); } });
     this.count = make("span", { class: "agentlib-count" });
     return make("div", { class: "agentlib-controls", role: "toolbar", "aria-label": "Player controls" },
-      button("⏮", "First frame", () => this.go(1)), button("◀", "Back", () => this.go(this.now - 1)), this.playButton,
-      button("▷", "On", () => this.go(this.now + 1)), button("⏭", "Last frame", () => this.go(this.last)),
+      button("first", "First frame", () => this.go(1)), button("back", "Back", () => this.go(this.now - 1)), this.playButton,
+      button("on", "On", () => this.go(this.now + 1)), button("last", "Last frame", () => this.go(this.last)),
       this.range, this.count, this.speed);
   }
 
@@ -369,17 +388,17 @@ class Player {
       if (this.now >= this.last) this.pause();
       else this.go(this.now + 1);
     }, Number(this.speed.value));
-    this.playing("⏸", "Pause");
+    this.playing("pause", "Pause");
   }
 
   pause() {
     clearInterval(this.timer);
     this.timer = null;
-    this.playing("▶", "Play");
+    this.playing("play", "Play");
   }
 
   playing(sign, name) {
-    this.playButton.textContent = sign;
+    this.playButton.replaceChildren(icon(sign));
     this.playButton.setAttribute("aria-label", name);
     this.playButton.title = name;
   }

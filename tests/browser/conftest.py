@@ -1,0 +1,140 @@
+"""A real JupyterLab and a real browser for the tests in this folder: one of each for all of them.
+
+They need Playwright for Python and Debian's Chromium: `pip install playwright`, `apt-get install chromium`.
+"""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.browser.lab import Lab
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+# Headless, without a sandbox (containers have none), and without the browser's own calls to the network.
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+HOW_TO_GET_IT = "pip install playwright, apt-get install chromium (or CHROMIUM=/path/to/it)"
+
+LOOP = Path(__file__).with_name("loop.py").read_text(encoding="utf-8")
+CELLS = {
+    "setup": f"from agentlib.labs import blue_mugs\nfrom agentlib.views import tracer\n\n{LOOP}",
+    "live": "tracer(run_agent, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL)",
+    "three": (
+        "from agentlib import run_agent as ours\nfrom agentlib.models import LoopingModel\n"
+        "A = ours(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL)\n"
+        "B = ours(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL, max_steps=2)\n"
+        'C = ours(LoopingModel("stock_level", warehouse="north"), blue_mugs.TOOLS, "goal", max_steps=6)\n'
+        'tracer({"A": A, "B": B, "C": C})'
+    ),
+    "predict": "tracer(B, predict=True)",
+    "harm": (
+        "from agentlib import answer, ask\nfrom agentlib.models import ScriptedModel\n"
+        'harm = "<img src=x onerror=\\"document.title=1\\"><script>document.title=1</script>"\n'
+        "model = ScriptedModel([ask('t', x=harm * 20), answer(harm)])\n"
+        "tracer(ours(model, {'t': lambda x: x}, harm))"
+    ),
+}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def write_notebook(path: Path) -> None:
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_markdown_cell("# Tracer"),
+            *(nbformat.v4.new_code_cell(source, id=name) for name, source in CELLS.items()),
+        ]
+    )
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, path)
+
+
+@pytest.fixture(scope="session")
+def lab_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a JupyterLab on a folder with one notebook, with settings of its own."""
+    home = tmp_path_factory.mktemp("lab")
+    notebooks = home / "notebooks"
+    notebooks.mkdir()
+    write_notebook(notebooks / "tracer.ipynb")
+    settings = home / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "notification.jupyterlab-settings").write_text(json.dumps({"fetchNews": "false"}))
+    port = free_port()
+    environment = {
+        **os.environ,
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+    }
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
+        "--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={notebooks}",
+    ]  # fmt: skip
+    log = home / "lab.log"
+    with log.open("w") as output:
+        server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(240):
+            if server.poll() is not None:
+                break
+            try:
+                urllib.request.urlopen(f"{address}/api/status", timeout=5).close()
+            except OSError:
+                time.sleep(0.25)
+            else:
+                break
+        assert server.poll() is None, f"JupyterLab did not start:\n{log.read_text()[-3000:]}"
+        yield address
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """One Chromium for all tests."""
+    playwright = pytest.importorskip("playwright.sync_api", reason=f"no Playwright here: {HOW_TO_GET_IT}")
+    if CHROMIUM is None:
+        pytest.skip(f"no Chromium here: {HOW_TO_GET_IT}")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def lab(browser: object, lab_address: str) -> Lab:
+    """JupyterLab with the notebook of the tracer open and run."""
+    page = Lab(browser, lab_address)
+    page.open("tracer.ipynb")
+    page.run_all()
+    return page
+
+
+@pytest.fixture(autouse=True)
+def quiet_console(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test leaves an error on the browser's console."""
+    yield
+    if "lab" in request.fixturenames:
+        page = request.getfixturevalue("lab")
+        ours = [line for line in page.console if not re.search("favicon|404", line)]
+        page.console.clear()
+        assert ours == []

@@ -1,0 +1,97 @@
+"""The page object: what a learner does in JupyterLab, by the names that a learner would use."""
+
+import re
+from typing import Any
+
+CELL = ".jp-Notebook .jp-Cell"
+
+
+class Lab:
+    """One JupyterLab page in a browser. console: what the browser's console said, errors only."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.address = address
+        self.page = browser.new_context(viewport={"width": 1400, "height": 1100}).new_page()
+        self.console: list[str] = []
+        self.page.on("console", lambda line: self.console.append(line.text) if line.type == "error" else None)
+        self.page.on("pageerror", lambda problem: self.console.append(str(problem)))
+
+    def open(self, notebook: str) -> None:
+        self.page.goto(f"{self.address}/lab/tree/{notebook}?reset")
+        self.page.wait_for_selector(CELL, timeout=90_000)
+        self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=90_000)
+
+    def menu(self, *names: str) -> None:
+        """Choose from the menu bar: `menu("Run", "Run All Cells")`."""
+        *way, last = names
+        self.page.get_by_role("menuitem", name=way[0], exact=True).first.click()
+        for name in way[1:]:
+            self.page.locator(".lm-Menu-item", has_text=name).first.hover()
+        whole = re.compile(f"^{re.escape(last)}$")
+        self.page.locator(".lm-Menu-itemLabel", has_text=whole).last.click()
+
+    def run_all(self) -> None:
+        self.page.locator(CELL).first.click()
+        self.menu("Run", "Run All Cells")
+        self.page.wait_for_selector(".agentlib-player", timeout=90_000)
+        last = self.page.locator(".jp-CodeCell .jp-InputPrompt").last
+        self.page.wait_for_function(
+            "e => /\\d/.test(e.textContent)", arg=last.element_handle(), timeout=90_000
+        )
+        self.page.wait_for_timeout(1_000)
+
+    def theme(self, name: str) -> None:
+        self.menu("Settings", "Theme", name)
+        dark = "false" if "Dark" in name else "true"
+        self.page.wait_for_selector(f"body[data-jp-theme-light='{dark}']", state="attached")
+
+    def cells(self) -> int:
+        return int(self.page.locator(CELL).count())
+
+    def player(self, number: int = 0) -> "PlayerPart":
+        return PlayerPart(self.page, self.page.locator(".agentlib-player").nth(number))
+
+
+class PlayerPart:
+    """One player in the page."""
+
+    def __init__(self, page: Any, root: Any) -> None:
+        self.page, self.root = page, root
+
+    def press(self, *keys: str) -> None:
+        """Press keys with the focus on the player itself."""
+        self.root.scroll_into_view_if_needed()
+        self.root.focus()
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    @property
+    def frame(self) -> int:
+        return int(self.root.get_attribute("data-frame"))
+
+    @property
+    def caption(self) -> str:
+        return str(self.root.locator(".agentlib-caption").first.inner_text())
+
+    def figure(self, name: str, run: int = 0) -> str:
+        row = self.root.locator(".agentlib-run").nth(run).locator("dl > div")
+        return str(row.filter(has=self.page.get_by_text(name, exact=True)).locator("dd").inner_text())
+
+    @property
+    def line(self) -> str:
+        return str(self.root.locator(".agentlib-code li[aria-current]").inner_text())
+
+    def rows(self, run: int = 0) -> list[str]:
+        return list(self.root.locator(".agentlib-run").nth(run).locator("tbody tr").all_inner_texts())
+
+    @property
+    def slider(self) -> Any:
+        """The max_steps slider above the player."""
+        output = self.root.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')][1]")
+        return output.get_by_role("slider", name="max_steps")
+
+    def focusable(self) -> Any:
+        """Everything in the same output that the Tab key reaches."""
+        output = self.root.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')][1]")
+        reach = "button, input, select, textarea, summary, [tabindex='0'], [contenteditable='true']"
+        return output.locator(reach)

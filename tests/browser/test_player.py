@@ -1,0 +1,258 @@
+"""The player in a real JupyterLab: keys, names, themes, narrow windows, and no cell lost on the way."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.browser.lab import Lab
+
+LIVE, THREE, PREDICT, HARM = range(4)
+
+# Contrast as defined in WCAG 2.2, "contrast ratio": 4.5 to 1 for text. The colours that the browser has worked
+# out are blended over each other from the page upwards and drawn on a canvas, which turns any notation into RGB.
+LOWEST_CONTRAST = """root => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1];
+  const light = ([r, g, b]) => {
+    const [R, G, B] = [r, g, b].map((v) => (v /= 255, v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * R + 0.7152 * G + 0.0722 * B;
+  };
+  const behind = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) layers.unshift(rgba(getComputedStyle(e).backgroundColor));
+    return layers.reduce((below, layer) => over(layer, below), [255, 255, 255, 1]);
+  };
+  let lowest = [99, ""];
+  for (const element of [root, ...root.querySelectorAll("*")]) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !element.getClientRects().length) continue;
+    const back = behind(element);
+    const [a, b] = [light(over(rgba(getComputedStyle(element).color), back)), light(back)].sort((x, y) => y - x);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < lowest[0]) lowest = [contrast, element.outerHTML.slice(0, 120)];
+  }
+  return lowest;
+}"""
+
+
+def test_arrow_keys_home_and_end_walk_through_the_frames(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    player.press("Home")
+    assert player.frame == 1
+    player.press("ArrowRight", "ArrowRight", "ArrowRight")
+    assert player.frame == 4
+    assert player.line.strip() == "reply = model(history)"
+    player.press("ArrowLeft")
+    assert player.frame == 3
+    player.press("End")
+    assert player.figure("stopped") == "answered"
+    assert player.figure("step") == "4 / 10"
+    assert player.figure("entries") == "8"
+    assert len(player.rows()) == 8
+    player.press("Home")
+    assert player.rows() == []
+
+
+def test_the_caption_names_the_values_and_new_entries_are_marked_in_words(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    player.press("Home", *["ArrowRight"] * 10)
+    assert player.caption == (
+        'stock_level("North") raised. The except turned it into a result, so the model will read it in step 2. '
+        "It is entry 3 of the history."
+    )
+    assert player.rows()[2].endswith("(error) (new)")
+
+
+def test_space_plays_and_pauses_and_the_play_button_says_which(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    player.root.get_by_role("combobox", name="Speed").select_option("fast")
+    player.press("Home", " ")
+    assert player.root.get_by_role("button", name="Pause").count() == 1
+    lab.page.wait_for_function("e => Number(e.dataset.frame) > 3", arg=player.root.element_handle())
+    player.press(" ")
+    stopped_at = player.frame
+    lab.page.wait_for_timeout(700)
+    assert player.frame == stopped_at
+    assert player.root.get_by_role("button", name="Play").count() == 1
+
+
+def test_every_button_does_what_its_name_says(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    for name, frame in (("Last frame", 31), ("Back", 30), ("First frame", 1), ("On", 2)):
+        player.root.get_by_role("button", name=name, exact=True).click()
+        assert player.frame == frame, name
+
+
+def test_max_steps_of_2_runs_the_loop_again_and_ends_with_the_step_limit(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    handle, track = player.slider, player.slider.locator("xpath=ancestor::*[contains(@class, 'noUi-base')]")
+    handle.scroll_into_view_if_needed()
+    at, whole = handle.bounding_box(), track.bounding_box()
+    lab.page.mouse.move(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+    lab.page.mouse.down()
+    lab.page.mouse.move(whole["x"] + whole["width"] / 19, at["y"] + at["height"] / 2, steps=8)  # from 1 to 20
+    lab.page.mouse.up()
+    stopped = "e => /step limit/.test(e.querySelector('dd.agentlib-over')?.textContent)"
+    lab.page.wait_for_function(stopped, arg=player.root.element_handle())
+    assert player.figure("step") == "2 / 2"
+    assert player.figure("entries") == "5"
+    assert "There is no answer." in player.caption
+    handle.focus()
+    for _ in range(8):
+        lab.page.keyboard.press("ArrowRight")
+    lab.page.wait_for_function(stopped.replace("step limit", "answered"), arg=player.root.element_handle())
+
+
+def test_no_key_pressed_on_any_control_reaches_the_notebook(lab: Lab) -> None:
+    cells = lab.cells()
+    for number in (LIVE, THREE, PREDICT):
+        places = lab.player(number).focusable()
+        for place in range(places.count()):
+            control = places.nth(place)
+            if not control.is_visible() or control.is_disabled():
+                continue
+            control.focus()
+            for key in ("d", "d", "b", "a", "m"):
+                lab.page.keyboard.press(key)
+            words = control.evaluate("e => e.outerHTML.slice(0, 100)")
+            assert lab.cells() == cells, f"a key went through at {words}"
+            assert control.get_attribute("data-lm-suppress-shortcuts") == "true", words
+    assert lab.page.locator(".jp-MarkdownCell").count() == 1
+
+
+def test_every_control_has_a_name_and_the_slider_says_where_it_is(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    player.press("Home")
+    slider = player.root.get_by_role("slider", name="Frame")
+    assert slider.get_attribute("aria-valuetext").startswith(
+        "Frame 1 of 31: Your loop is called with the goal"
+    )
+    assert player.slider.count() == 1
+    assert player.root.get_attribute("role") == "group"
+    assert player.root.locator("[role=status]").first.inner_text() == player.caption
+    assert player.root.locator("table caption").inner_text() == "History: 0 entries"
+    assert player.root.locator("thead th[scope=col]").count() == 3
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_text_has_a_contrast_of_4_5_to_1_in_both_themes(lab: Lab, theme: str) -> None:
+    lab.theme(theme)
+    try:
+        player = lab.player(LIVE)
+        player.press("Home", *["ArrowRight"] * 10)
+        for number in (LIVE, THREE, PREDICT):
+            contrast, where = lab.player(number).root.evaluate(LOWEST_CONTRAST)
+            assert contrast >= 4.5, f"{contrast:.2f} at {where}"
+        if os.environ.get("SCREENSHOTS"):
+            player.root.screenshot(path=Path(os.environ["SCREENSHOTS"]) / f"{theme.split()[-1].lower()}.png")
+    finally:
+        lab.theme("JupyterLab Light")
+
+
+@pytest.mark.parametrize("width", [375, 700])
+def test_a_narrow_window_shows_everything_without_scrolling_the_page_sideways(lab: Lab, width: int) -> None:
+    """700 pixels are what is left of 1,400 at a zoom of 200%."""
+    player = lab.player(LIVE)
+    player.press("End")
+    # The width of the output itself, since JupyterLab's own side bars take more than 375 pixels.
+    overflow = player.root.evaluate(
+        """(root, width) => {
+          const place = root.parentElement;
+          const before = place.style.width;
+          place.style.width = `${width}px`;
+          const wide = [...root.querySelectorAll("*")].filter((e) => !e.closest(".agentlib-scroll > *"));
+          const right = root.getBoundingClientRect().left + width;
+          const out = wide.filter((e) => e.getBoundingClientRect().right > right + 1);
+          place.style.width = before;
+          return out.map((e) => e.outerHTML.slice(0, 80));
+        }""",
+        width,
+    )
+    assert overflow == []
+
+
+def test_three_runs_are_driven_together_and_show_why_each_ended(lab: Lab) -> None:
+    player = lab.player(THREE)
+    player.press("End")
+    assert [player.figure("stopped", run) for run in range(3)] == ["answered", "step limit", "step limit"]
+    assert [len(player.rows(run)) for run in range(3)] == [8, 5, 13]
+    assert sum("(repeat)" in row for row in player.rows(2)) == 5
+    player.press("Home")
+    assert [len(player.rows(run)) for run in range(3)] == [1, 1, 1]
+
+
+def test_predict_hides_the_end_until_a_guess_and_then_says_why(lab: Lab) -> None:
+    player = lab.player(PREDICT)
+    player.press("End")
+    assert player.figure("stopped") == "not yet"
+    player.root.get_by_role("button", name="answered").focus()
+    lab.page.keyboard.press("Enter")
+    verdict = player.root.locator(".agentlib-verdict")
+    assert verdict.inner_text().startswith("Not this time: you chose answered, and it ended with step limit.")
+    player.root.get_by_role("button", name="step limit").click()
+    assert verdict.inner_text().startswith("Right: step limit.")
+    player.press("End")
+    assert player.figure("stopped") == "step limit"
+
+
+def test_a_changed_result_runs_on_and_stands_beside_the_first_run(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    fork = player.root.locator(".agentlib-fork")
+    fork.locator("summary").click()
+    text = fork.locator("textarea")
+    fork.locator("select").select_option(label='Step 2: what stock_level("north") gave')
+    text.fill('{"warehouse": "north", "blue_mugs": }')
+    fork.get_by_role("button", name="Run on from here").click()
+    lab.page.wait_for_function("e => /This is no JSON/.test(e.textContent)", arg=fork.element_handle())
+    text.fill('{"warehouse": "north", "blue_mugs": 3}')
+    fork.get_by_role("button", name="Run on from here").click()
+    player.root.get_by_text("First difference: frame 17, in step 2.").wait_for()
+    assert player.root.locator(".agentlib-run").count() == 2
+    assert player.frame == 17
+
+
+def test_markup_in_values_is_text_and_never_runs(lab: Lab) -> None:
+    player = lab.player(HARM)
+    player.press("End")
+    assert player.root.locator("img, script").count() == 0
+    assert lab.page.title() != "1"
+    player.root.locator("summary").first.click()
+    assert "<script>document.title=1</script>" in player.root.locator("td details bdi").first.inner_text()
+
+
+def test_the_static_form_stands_beneath_and_is_folded_where_the_player_runs(lab: Lab) -> None:
+    tables = lab.page.locator("details.agentlib-static")
+    assert tables.count() == 4
+    assert [tables.nth(place).evaluate("e => e.open") for place in range(4)] == [False] * 4
+
+
+def test_axe_finds_nothing_serious(lab: Lab) -> None:
+    script = os.environ.get("AXE")
+    if not script:
+        pytest.skip("no axe-core here: npm install axe-core, then AXE=node_modules/axe-core/axe.min.js")
+    lab.page.evaluate(Path(script).read_text(encoding="utf-8"))
+    for number in (LIVE, THREE, PREDICT, HARM):
+        root = lab.player(number).root.element_handle()
+        found = lab.page.evaluate("root => axe.run(root)", root)["violations"]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in serious] == []
+
+
+def test_a_notebook_reopened_without_a_kernel_shows_the_static_form(lab: Lab, browser: object) -> None:
+    lab.menu("File", "Save Notebook")
+    lab.page.wait_for_timeout(1_000)
+    reader = Lab(browser, lab.address)
+    reader.page.goto(f"{lab.address}/lab/workspaces/reader/tree/tracer.ipynb?reset")
+    reader.page.wait_for_selector("details.agentlib-static", timeout=90_000)
+    reader.page.locator("details.agentlib-static").first.scroll_into_view_if_needed()
+    assert reader.page.locator("details.agentlib-static").first.evaluate("e => e.open")
+    reader.page.get_by_text("Your loop is called with the goal").first.wait_for()
+    reader.page.context.close()
