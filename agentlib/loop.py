@@ -156,9 +156,10 @@ _LEAVES_ROOM_FOR_CLOSING = (STEP_LIMIT, REPEATED_CALL, NO_PROGRESS, TOO_MANY_ERR
 
 def _closing_call(state: RunState) -> Generator[Event, None, None]:
     """Ask once more, with no tools on offer, for an answer from what is known. The stop reason stays."""
-    if state.limit_reached(closing=True) is not None:
+    note = "No more tools can be used. Answer now from what you know, and say what is missing."
+    if state.limit_reached(note) is not None:
         return
-    yield state.note("No more tools can be used. Answer now from what you know, and say what is missing.")
+    yield state.note(note)
     state.prepare_call()
     state.closing = True
     yield state.asking()

@@ -174,14 +174,18 @@ class RunState:
 
     # -- before the call
 
-    def limit_reached(self, closing: bool = False) -> StopReason | None:
+    def limit_reached(self, closing_note: str = "") -> StopReason | None:
         """Look at every limit; a reason means that the next call must not be made.
 
-        closing: look only at the limits that hold for a closing call too.
+        closing_note: the note that will come before a closing call, whose reading costs too; if it is
+        given, only the limits that hold for a closing call are looked at.
         """
         self.prepare_call()
+        if closing_note:
+            self.progress.next_entries += 1
+            self.progress.next_tokens += tokens_for(len(closing_note))
         for rule in self.call_rules:
-            if closing and rule.allows_closing:
+            if closing_note and rule.allows_closing:
                 continue
             reason = rule.before_call(self.progress)
             if reason is not None:
