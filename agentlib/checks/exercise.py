@@ -1,0 +1,161 @@
+"""What an exercise is: scenarios to play, and criteria that judge only what was seen while they were played."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+__all__ = ["Called", "Criterion", "Exercise", "Fault", "Log", "Logs", "Scenario"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One call of the learner's function, with what plays the model and the tools.
+
+    function: its name. args, kwargs: what it is called with; functions in them (also inside a dict) are
+    played on our side, everything else must be ready for JSON.
+    max_calls: how often each played function may be called, by name ("model", "tools" for each tool);
+    one call more ends the run.
+    seconds: time for the whole call. keep: False = what the functions were given is not kept in the log.
+    facts: what the criteria need to know about it.
+    """
+
+    function: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    max_calls: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 5.0
+    keep: bool = True
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Called:
+    """One call of a played function by the learner's code; everything in it is ready for JSON.
+
+    name: "model", or "tools.NAME" for a tool. args, kwargs: what it was given, as it was at that moment.
+    answer: {"gave": value}, {"raises": {"type", "message"}}, {"interrupt": True} or {"end": why}.
+    """
+
+    name: str
+    args: list[Any]
+    kwargs: dict[str, Any]
+    answer: dict[str, Any]
+
+    @property
+    def tool(self) -> str:
+        """The name of the tool, or "" if it was no tool."""
+        return self.name.removeprefix("tools.") if self.name.startswith("tools.") else ""
+
+
+@dataclass
+class Log:
+    """Everything that was seen while one scenario was played.
+
+    calls: the played functions, in order. outcome: how the learner's function ended:
+    {"returned": value, "type": name}, {"raised": {"type", "message", "line", "code", "place"}},
+    {"interrupted": True} or {"ended": "asked too often" | "ran too long"}.
+    """
+
+    scenario: Scenario
+    calls: list[Called] = field(default_factory=list)
+    outcome: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the scenario holds ready for the criteria."""
+        return self.scenario.facts
+
+    @property
+    def asks(self) -> list[Called]:
+        """The calls of the model."""
+        return [call for call in self.calls if call.name == "model"]
+
+    @property
+    def histories(self) -> list[list[Any]]:
+        """What the model was asked with, call by call; [] for a call that got no list."""
+        return [call.args[0] if call.args and isinstance(call.args[0], list) else [] for call in self.asks]
+
+    @property
+    def tool_runs(self) -> list[tuple[str, dict[str, Any]]]:
+        """The tools that ran, with their input, in order."""
+        return [(call.tool, call.kwargs) for call in self.calls if call.tool]
+
+    @property
+    def returned(self) -> dict[str, Any]:
+        """The dict that came back; {} if none did."""
+        value = self.outcome.get("returned")
+        return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a criterion is not met.
+
+    seen: what was seen, short and concrete. hint: names this very fault; None = the criterion's own hints do.
+    """
+
+    seen: str
+    hint: str | None = None
+
+
+class Logs(Mapping[str, Log]):
+    """The logs of an exercise by the scenario's name; a scenario is played when its log is first asked for."""
+
+    def __init__(self, scenarios: Mapping[str, Scenario], play: Callable[[Scenario], Log]) -> None:
+        self._scenarios = scenarios
+        self._play = play
+        self._logs: dict[str, Log] = {}
+
+    def __getitem__(self, name: str) -> Log:
+        if name not in self._logs:
+            self._logs[name] = self._play(self._scenarios[name])
+        return self._logs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scenarios)
+
+    def __len__(self) -> int:
+        return len(self._scenarios)
+
+    @property
+    def played(self) -> list[Log]:
+        """The logs of the scenarios that were played so far, in order."""
+        return list(self._logs.values())
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One thing that the learner's function must do.
+
+    id: a short name. points: earned if it is met. wanted: one sentence. hints: a nudge, then more.
+    judge: looks at the logs and gives a Fault, or None if all is well.
+    needs: ids of the criteria that must be met before this one can be judged.
+    """
+
+    id: str
+    points: int
+    wanted: str
+    hints: tuple[str, str]
+    judge: Callable[[Logs], Fault | None]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise: everything but the notebook.
+
+    name: as in `exercises/NAME.ipynb`. title: in words. functions: what the learner writes.
+    scenarios: makes the scenarios, by name, from a seeded random source.
+    """
+
+    name: str
+    title: str
+    criteria: tuple[Criterion, ...]
+    scenarios: Callable[[Random], dict[str, Scenario]]
+    functions: tuple[str, ...] = ("run_agent",)
+
+    @property
+    def max_points(self) -> int:
+        """All points together."""
+        return sum(criterion.points for criterion in self.criteria)

@@ -1,0 +1,288 @@
+"""The learner's functions in this process: called with a time limit, their errors told with their own line."""
+
+import builtins
+import contextlib
+import ctypes
+import io
+import json
+import linecache
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from agentlib.checks.player import CALL, TOO_LONG
+from agentlib.messages import Entry, json_ready, short
+
+__all__ = ["Counter", "LearnerHere", "RunEnded", "TimeLimit", "error_of"]
+
+OUR_DIR = str(Path(__file__).parent)
+KNOCK_SECONDS = 0.000_05
+"""Time between two tries to end a function that is over its time."""
+
+GRACE_SECONDS = 0.2
+"""A function that was told to end gets so long to do it."""
+
+
+class RunEnded(BaseException):
+    """Ends a learner's function. No Exception, so that `except Exception` lets it pass."""
+
+
+class TimeLimit:
+    """Ends a block of code after some seconds, whatever it is doing, by raising RunEnded in it.
+
+    A bare `except:` can swallow that. So it is raised once more at the next line, which is then the one of the
+    `except`, and from then on again and again, thousands of times a second: sooner or later one comes while no
+    `try` is around. Nothing is raised inside this folder's own code, nor while `paused`.
+    In the main thread a timer signal does it, which ends a `time.sleep` too. In other threads, and on Windows,
+    a second thread asks Python to raise it; Python does so when it next runs a loop or a call in Python code.
+    (There a loop within a loop that swallows everything, and never asks the model, may live on for some seconds.)
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.paused = False
+        self.inside = False
+        self.over = False
+        self._left = threading.Event()
+        self._hurry = threading.Event()
+        self._thread_id = threading.get_ident()
+        self._by_signal = hasattr(signal, "setitimer") and (
+            threading.current_thread() is threading.main_thread()
+        )
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """Call a function without arguments under this limit. Raises RunEnded if its time was over."""
+        tracer = sys.gettrace()
+        try:
+            return self._run_by_signal(function) if self._by_signal else self._run_by_thread(function)
+        finally:
+            if sys.gettrace() is not tracer:
+                sys.settrace(tracer)
+
+    def _run_by_signal(self, function: Callable[[], Any]) -> Any:
+        started = time.monotonic()
+        handler = signal.signal(signal.SIGALRM, self._on_signal)
+        left, again = signal.setitimer(signal.ITIMER_REAL, self.seconds, KNOCK_SECONDS)
+        self.inside = True
+        try:
+            return function()
+        finally:
+            self.inside = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
+            if left:  # a time limit around this one goes on
+                left = max(left - (time.monotonic() - started), KNOCK_SECONDS)
+                signal.setitimer(signal.ITIMER_REAL, left, again)
+
+    def _run_by_thread(self, function: Callable[[], Any]) -> Any:
+        watchdog = threading.Thread(target=self._watch, daemon=True)
+        watchdog.start()
+        self.inside = True
+        try:
+            return function()
+        finally:
+            self.inside = False
+            self._left.set()
+            watchdog.join()
+            # One may have been asked for that Python has not raised yet.
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread_id), None)
+
+    def hurry(self) -> None:
+        """Give the function only a moment more."""
+        self._hurry.set()
+        if self._by_signal:
+            signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS, KNOCK_SECONDS)
+
+    def may_raise_at(self, frame: FrameType | None) -> bool:
+        """Whether RunEnded may be raised now, in this frame: not in our own code, which must stay in order."""
+        ours = frame is not None and frame.f_code.co_filename.startswith(OUR_DIR)
+        return self.inside and not self.paused and not ours
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.may_raise_at(frame):
+            self.over = True
+            self.end(frame, TOO_LONG)
+
+    def end(self, frame: FrameType | None, why: str) -> NoReturn:
+        """Raise RunEnded, and see to it that it is raised once more if this frame or one above it goes on."""
+        self._trace_from(frame)
+        sys.settrace(self._trace_nothing)
+        raise RunEnded(why)
+
+    def _trace_from(self, frame: FrameType | None) -> None:
+        while frame is not None and not frame.f_code.co_filename.startswith(OUR_DIR):
+            frame.f_trace = self._at_next_line
+            frame = frame.f_back
+
+    def _trace_nothing(self, frame: FrameType, event: str, value: Any) -> None:
+        """Trace no new frame; those that are to be traced have a function of their own."""
+
+    def _at_next_line(self, frame: FrameType, event: str, value: Any) -> Any:
+        if event == "line" and self.may_raise_at(frame):
+            raise RunEnded(TOO_LONG)  # Python then ends the tracing by itself
+        return self._at_next_line
+
+    def _watch(self) -> None:
+        waited = 0.0
+        while waited < self.seconds and not self._left.is_set():
+            if self._hurry.wait(0.02):
+                self._left.wait(GRACE_SECONDS)
+                break
+            waited += 0.02
+        while not self._left.is_set():
+            frame = sys._current_frames().get(self._thread_id)
+            if self.may_raise_at(frame):
+                self.over = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(self._thread_id), ctypes.py_object(RunEnded)
+                )
+            self._left.wait(KNOCK_SECONDS)
+
+
+class Counter(io.TextIOBase):
+    """Takes the place of the screen: counts characters and lines and keeps none."""
+
+    def __init__(self) -> None:
+        self.chars = 0
+        self.lines = 0
+
+    def writable(self) -> bool:
+        """Say that it can be written to."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Count a text and drop it."""
+        self.chars += len(text)
+        self.lines += text.count("\n")
+        return len(text)
+
+
+class LearnerHere:
+    """A `Learner` whose functions live in this process. functions: by name.
+
+    printed: counts what they print, which is not shown: each scenario would print it again.
+    """
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]]) -> None:
+        self.functions = dict(functions)
+        self.printed = Counter()
+
+    def run(self, request: Entry, called: Callable[[str, list[Any], Entry], Entry], seconds: float) -> Entry:
+        """Call one function and give its outcome; see `agentlib.checks.player.Learner`."""
+        limit = TimeLimit(seconds)
+        border = _Border(called, limit)
+        function = self.functions[request["function"]]
+        args = [border.inside(value) for value in request["args"]]
+        kwargs = {name: border.inside(value) for name, value in request["kwargs"].items()}
+        try:
+            with contextlib.redirect_stdout(self.printed):
+                value = limit.run(lambda: function(*args, **kwargs))
+        except RunEnded:
+            outcome: Entry = {"ended": TOO_LONG}
+        except KeyboardInterrupt:
+            if not border.interrupted:
+                raise  # a person wants to stop the check itself
+            outcome = {"interrupted": True}
+        except BaseException as problem:
+            outcome = {"raised": error_of(problem, function)}
+        else:
+            outcome = {"returned": json_ready(value)[0], "type": type(value).__name__}
+        if border.bug is not None:
+            raise border.bug
+        return {"ended": TOO_LONG} if limit.over else outcome
+
+
+class _Border:
+    """Passes the learner's calls to the player, in the form of JSON, and does what the player answers."""
+
+    def __init__(self, called: Callable[[str, list[Any], Entry], Entry], limit: TimeLimit) -> None:
+        self.called = called
+        self.limit = limit
+        self.interrupted = False
+        self.ended = ""
+        self.bug: BaseException | None = None
+
+    def inside(self, value: Any) -> Any:
+        """Give an argument as the learner's function gets it: a function in place of each placeholder."""
+        if isinstance(value, dict):
+            if CALL in value:
+                return self.function(value[CALL])
+            return {key: self.inside(item) for key, item in value.items()}
+        return value
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Make a function that is played on the other side."""
+
+        def played(*args: Any, **kwargs: Any) -> Any:
+            if self.ended:
+                self.limit.end(sys._getframe(1), self.ended)
+            self.limit.paused = True
+            try:
+                answer = self.ask(name, args, kwargs)
+            finally:
+                self.limit.paused = False
+            if "end" in answer:
+                self.ended = answer["end"]
+                self.limit.hurry()
+                self.limit.end(sys._getframe(1), self.ended)
+            if "interrupt" in answer:
+                self.interrupted = True
+                raise KeyboardInterrupt
+            if "raises" in answer:
+                raise error_like(answer["raises"])
+            return answer["gave"]
+
+        played.__name__ = played.__qualname__ = name.split(".")[-1]
+        return played
+
+    def ask(self, name: str, args: tuple[Any, ...], kwargs: Entry) -> Entry:
+        """Ask the player; an error of our own is kept for after the run, and ends it."""
+        try:
+            answer = self.called(name, json_ready(list(args))[0], json_ready(kwargs)[0])
+        except BaseException as bug:
+            self.bug = bug
+            return {"end": "error"}
+        copy: Entry = json.loads(json.dumps(answer))  # the log's own copy stays out of the learner's reach
+        return copy
+
+
+def error_like(wanted: Entry) -> Exception:
+    """Make a built-in error by its name; RuntimeError if there is none of that name."""
+    kind = getattr(builtins, wanted["type"], None)
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        kind = RuntimeError
+    return kind(wanted["message"])
+
+
+def error_of(problem: BaseException, function: Callable[..., Any] | None = None) -> Entry:
+    """Describe an error with the learner's own line: the deepest one that is neither ours nor the library's."""
+    own = getattr(getattr(function, "__code__", None), "co_filename", None)
+    frames = list(traceback.walk_tb(problem.__traceback__))
+    theirs = [(frame, line) for frame, line in frames if not frame.f_code.co_filename.startswith(OUR_DIR)]
+    in_file = [(frame, line) for frame, line in theirs if frame.f_code.co_filename == own]
+    line, code, place = 0, "", ""
+    for frame, number in (in_file or theirs[:1])[-1:]:
+        filename = frame.f_code.co_filename
+        line, code = number, linecache.getline(filename, number).strip()
+        place = filename if filename.startswith("cell ") else ""
+    return {
+        "type": type(problem).__name__,
+        "message": short(str_of(problem), 300),
+        "line": line,
+        "code": code,
+        "place": place,
+    }
+
+
+def str_of(problem: BaseException) -> str:
+    """Give an error's message, whatever its own methods do."""
+    try:
+        return str(problem)
+    except Exception:
+        return ""

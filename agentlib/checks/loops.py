@@ -1,0 +1,527 @@
+"""What every loop of the course must do: scenarios and criteria that several exercises share."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentlib.checks.exercise import Fault, Log, Logs, Scenario
+from agentlib.checks.player import TOO_OFTEN, shortened
+from agentlib.checks.reading import (
+    call_words,
+    crash,
+    holds,
+    is_result,
+    position,
+    results_in,
+    sketch,
+    times,
+    wrong_end,
+)
+from agentlib.checks.worlds import FAILURES, Tool, World, interrupt, tools_of
+from agentlib.messages import Entry, answer, json_text, short
+
+__all__ = [
+    "agent",
+    "answers_at_the_end",
+    "begins_with_the_goal",
+    "ends_with_the_answer",
+    "failures_become_results",
+    "interrupt_leaves",
+    "keeps_requests",
+    "keeps_results",
+    "loop_scenarios",
+    "runs_the_tool",
+    "script",
+    "stops_at_the_limit",
+]
+
+Model = Callable[[list[Entry]], Any]
+
+
+def script(replies: list[Entry], then: Callable[[int], Entry] | None = None) -> Model:
+    """A model that gives these replies in turn. then: makes the further ones from their number, from 0."""
+    count = 0
+
+    def model(history: list[Entry]) -> Any:
+        nonlocal count
+        count += 1
+        if count <= len(replies):
+            return replies[count - 1]
+        if then is None:
+            raise AssertionError("the limit of calls comes first")
+        return then(count - len(replies) - 1)
+
+    return model
+
+
+def agent(
+    goal: str,
+    model: Model,
+    tools: Mapping[str, Tool],
+    most_calls: int,
+    facts: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> Scenario:
+    """One call of `run_agent`. most_calls: the model may be asked so often; one call more ends the run."""
+    return Scenario(
+        "run_agent",
+        (model, dict(tools), goal),
+        kwargs,
+        max_calls={"model": most_calls, "tools": 20 * most_calls},
+        facts={"goal": goal, **(facts or {})},
+    )
+
+
+def errand(world: World, most_steps: int = 8, spare: int = 0) -> Scenario:
+    """Three requests of two tools, then the answer. spare: steps that are left over at the end."""
+    first, second = world.tool_name(), world.tool_name()
+    requests = [world.request(first), world.request(second), world.request(first)]
+    results = {first: [world.result(), 0], second: [world.result()]}
+    text = world.answer()
+    facts = {
+        "requests": requests,
+        "results": [results[first][0], results[second][0], results[first][1]],
+        "answer": text,
+    }
+    model = script([*requests, answer(text)])
+    limit = {} if most_steps == 0 else {"max_steps": 4 + spare}
+    return agent(world.goal(), model, tools_of(results), 4, facts, **limit)
+
+
+def endless(world: World, limit: int, default: bool = False) -> Scenario:
+    """A model that asks for something new at every call. default: the limit is not given."""
+    tool = world.tool_name()
+    requests = [world.request(tool) for _ in range(limit + 2)]
+    model = script(requests)
+    kwargs = {} if default else {"max_steps": limit}
+    facts = {"limit": limit, "given": not default}
+    return agent(world.goal(), model, tools_of({tool: []}), limit + 1, facts, **kwargs)
+
+
+def failing(world: World) -> Scenario:
+    """A tool that fails in three ways, one after the other, then an answer."""
+    tool = world.tool_name()
+    kinds = world.rng.sample(FAILURES[2:], 1) + list(FAILURES[:2])
+    world.rng.shuffle(kinds)
+    messages = [world.failure() for _ in kinds]
+    requests = [world.request(tool) for _ in kinds]
+    text = world.answer()
+    errors = [kind(message) for kind, message in zip(kinds, messages, strict=True)]
+    facts = {
+        "requests": requests,
+        "messages": messages,
+        "kinds": [kind.__name__ for kind in kinds],
+        "answer": text,
+    }
+    model = script([*requests, answer(text)])
+    return agent(world.goal(), model, tools_of({tool: errors}), 4, facts, max_steps=6)
+
+
+def unknown_tool(world: World) -> Scenario:
+    """A request for a tool that is not there, then one for a tool that is, then an answer."""
+    tool, missing = world.tool_name(), world.tool_name()
+    requests = [world.request(missing), world.request(tool)]
+    result, text = world.result(), world.answer()
+    facts = {"requests": requests, "missing": missing, "result": result, "answer": text}
+    model = script([*requests, answer(text)])
+    return agent(world.goal(), model, tools_of({tool: [result]}), 3, facts, max_steps=6)
+
+
+def loop_scenarios(world: World, default_steps: int = 10) -> dict[str, Scenario]:
+    """The scenarios for what every loop must do. default_steps: the limit where none is given."""
+    rng = world.rng
+    tool = world.tool_name()
+    return {
+        "errand": errand(world, spare=rng.randrange(1, 4)),
+        "second errand": errand(world, spare=rng.randrange(1, 4)),
+        "answer at the last step": errand(world),
+        "endless": endless(world, rng.randrange(3, 6)),
+        "one step": endless(world, 1),
+        "default limit": endless(world, default_steps, default=True),
+        "failing": failing(world),
+        "unknown tool": unknown_tool(world),
+        "interrupt in a tool": agent(
+            world.goal(), script([], lambda number: world.request(tool)), {tool: interrupt}, 3, max_steps=3
+        ),
+        "interrupt in the model": agent(world.goal(), interrupt, tools_of({tool: []}), 3, max_steps=3),
+    }
+
+
+# --- criteria
+
+
+def begins_with_the_goal(logs: Logs) -> Fault | None:
+    """The first call of each run reads the goal and nothing else."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        goal = log.facts["goal"]
+        if not log.asks:
+            fault = crash(log)
+            if fault is not None:
+                return fault
+            came = shortened(json_text(log.outcome.get("returned")))
+            return Fault(
+                f"the model was never asked; the function returned {came}",
+                "The model is a function. How do you call it, and with what?",
+            )
+        asked = log.asks[0]
+        if len(asked.args) + len(asked.kwargs) != 1 or not asked.args:
+            return Fault(
+                f"the model was called with {len(asked.args)} positional and {len(asked.kwargs)} named values",
+                "The model takes one thing: the history.",
+            )
+        history = asked.args[0]
+        if not isinstance(history, list):
+            return Fault(
+                f"the first call got {shortened(json_text(history))}, which is no list",
+                "The history is a list of dicts. What is its first entry?",
+            )
+        if name == "second errand" and len(history) > 1:
+            return Fault(
+                f"a second run of the function began with {len(history)} entries: {sketch(history)}",
+                "Something is left over from the run before. Where is the list made: inside the function, or once "
+                "when it is defined?",
+            )
+        if len(history) != 1:
+            return Fault(f"the first call read {len(history)} entries, not one: {sketch(history)}")
+        entry = history[0]
+        text = entry.get("text") if isinstance(entry, dict) else None
+        if not isinstance(text, str) or goal not in text:
+            return Fault(f'the first entry was {shortened(json_text(entry))}; the goal is not its "text"')
+        if entry.get("role") != "user":
+            return Fault(
+                f'the first entry has the role {json_text(entry.get("role"))}, not "user"',
+                "Who speaks in the first entry? Its `role` says so.",
+            )
+    return None
+
+
+def runs_the_tool(logs: Logs) -> Fault | None:
+    """Each tool that was asked for runs once, with its input, before the model is asked again."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        fault = _runs(log, log.facts["requests"])
+        if fault is not None:
+            return fault
+    return None
+
+
+def _runs(log: Log, requests: list[Entry]) -> Fault | None:
+    known = set(log.scenario.args[1])
+    number = 0  # of the request that waits for its tool
+    waiting = False
+    for call in log.calls:
+        if call.name == "model":
+            if waiting:
+                wanted = requests[number]
+                return Fault(
+                    f"the model asked for {call_words(wanted['tool'], wanted['input'])}; no tool ran before it was "
+                    "asked again",
+                    "Which line calls the tool? Is it reached for every request?",
+                )
+            reply = call.answer.get("gave")
+            waiting = isinstance(reply, dict) and reply.get("type") == "tool" and reply["tool"] in known
+            continue
+        wanted = requests[min(number, len(requests) - 1)]
+        asked = call_words(wanted["tool"], wanted["input"])
+        if not waiting:
+            return Fault(
+                f"{call.tool} ran once more though nobody had asked: {call_words(call.tool, call.kwargs)}",
+                "One request, one run. Is the tool called in two places?",
+            )
+        if call.args:
+            return Fault(
+                f"{call.tool} was called with {shortened(json_text(call.args))} in one piece",
+                "The input is a dict of named arguments. How do you hand a dict to a function as named arguments?",
+            )
+        if call.tool != wanted["tool"] or json_text(call.kwargs) != json_text(wanted["input"]):
+            if call.tool == wanted["tool"] and call.kwargs == wanted["input"]:
+                pass  # another order of keys is the same input
+            else:
+                return Fault(
+                    f"the model asked for {asked}, but {call_words(call.tool, call.kwargs)} ran",
+                    "The tool's name and its input both come from the reply, unchanged.",
+                )
+        waiting = False
+        number += 1
+    if waiting:
+        fault = crash(log)
+        wanted = requests[number]
+        asked = call_words(wanted["tool"], wanted["input"])
+        if fault is not None:
+            return Fault(f"the model asked for {asked}; then: {fault.seen}", fault.hint)
+        return Fault(
+            f"the model asked for {asked}; no tool ran, and the function came back",
+            'A reply whose "type" is "tool" is a request. What does your loop do with it?',
+        )
+    return None
+
+
+def _next_history(log: Log, number: int) -> list[Any] | None:
+    """The history that the call after request `number` (from 0) read; None if there was no such call."""
+    histories = log.histories
+    return histories[number + 1] if number + 1 < len(histories) else None
+
+
+def _not_asked_again(log: Log, after: str) -> Fault:
+    fault = crash(log)
+    if fault is not None:
+        return Fault(f"after {after}: {fault.seen}", fault.hint)
+    return Fault(
+        f"after {after} the model was not asked again; the function returned {shortened(json_text(log.outcome.get('returned')))}",
+        "A result is no end. What has to happen after it, so that the model can read it?",
+    )
+
+
+def keeps_requests(logs: Logs) -> Fault | None:
+    """Every later call reads the requests that the model made before, as they were."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        requests = log.facts["requests"]
+        for number in range(len(requests)):
+            history = _next_history(log, number)
+            if history is None:
+                return _not_asked_again(log, f"the result of request {number + 1}")
+            for earlier in range(number + 1):
+                wanted = requests[earlier]
+                place = position(history, wanted["tool"], wanted["input"])
+                asked = call_words(wanted["tool"], wanted["input"])
+                if place < 0:
+                    seen = (
+                        f"call {number + 2} read {sketch(history)}; its own request for {asked} was missing"
+                    )
+                    if earlier < number:
+                        return Fault(
+                            f"call {number + 2} read {sketch(history)}; the earlier request for {asked} was gone",
+                            "The history has to grow. Which line makes it anew, or throws older entries away?",
+                        )
+                    return Fault(seen)
+                copies = sum(position([entry], wanted["tool"], wanted["input"]) == 0 for entry in history)
+                if copies > 1:
+                    return Fault(
+                        f"call {number + 2} read {sketch(history)}; one request stands there {times(copies)}",
+                        "Each reply goes into the history once. How many lines put it in?",
+                    )
+            if not isinstance(history[0], dict) or log.facts["goal"] not in str(history[0].get("text")):
+                return Fault(
+                    f"call {number + 2} read {sketch(history)}; the goal was no longer at the start",
+                    "The model remembers nothing. What does it need in every call, besides the latest news?",
+                )
+    return None
+
+
+def keeps_results(logs: Logs) -> Fault | None:
+    """Every later call reads each result behind its request."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        requests, results = log.facts["requests"], log.facts["results"]
+        for number in range(len(requests)):
+            history = _next_history(log, number) or []
+            fault = _result_behind(history, number + 2, requests[number], results[number])
+            if fault is not None:
+                return fault
+            kept = results_in(history)
+            if len(kept) < number + 1:
+                return Fault(
+                    f"call {number + 2} read {sketch(history)}: {len(kept)} results for {number + 1} requests",
+                    "Earlier results must stay. Which line throws them away?",
+                )
+            if len(kept) > number + 1:
+                return Fault(
+                    f"call {number + 2} read {sketch(history)}: {len(kept)} results for {number + 1} requests",
+                    "One request, one result. How many lines put a result into the history?",
+                )
+    return None
+
+
+def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -> Fault | None:
+    asked = call_words(request["tool"], request["input"])
+    place = position(history, request["tool"], request["input"])
+    behind = history[place + 1 :]
+    kept = results_in(behind)
+    gave = shortened(json_text(result))
+    if not kept:
+        if any(is_result(entry) for entry in history[:place]) and is_result(history[place - 1]):
+            return Fault(
+                f"call {call} read {sketch(history)}: the result stands before its request",
+                "First the request, then its result. Which of your two `append` lines runs first?",
+            )
+        odd = [entry for entry in behind if isinstance(entry, dict)]
+        if odd:
+            return Fault(
+                f"call {call} read {sketch(history)}; what stands behind the request is {shortened(json_text(odd[-1]))}",
+                'A result is an entry with the role "tool". Compare yours with the task.',
+            )
+        return Fault(f"call {call} read {sketch(history)}; the result of {asked} was missing")
+    if not is_result(behind[0]) and not holds(kept[-1], result):
+        return Fault(f"call {call} read {sketch(history)}; the result does not follow its request")
+    entries = [entry for entry in behind if is_result(entry)]
+    if "result" not in entries[-1]:
+        return Fault(
+            f'the tool entry has the keys {", ".join(map(repr, entries[-1]))}, and no "result"',
+            'The tool\'s result stands under the key "result".',
+        )
+    if not any(holds(value, result) for value in kept):
+        return Fault(
+            f"the tool gave {gave}; the history holds {shortened(json_text(kept[-1]))}",
+            "What the tool gave goes into the history as it is. Even 0 or an empty text is a result."
+            if result == 0
+            else "What the tool gave goes into the history as it is.",
+        )
+    return None
+
+
+def ends_with_the_answer(logs: Logs) -> Fault | None:
+    """The answer ends the run, at once, with the dict that the task asks for."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        fault = answers_at_the_end(log, len(log.facts["requests"]) + 1)
+        if fault is not None:
+            return fault
+    return None
+
+
+def answers_at_the_end(log: Log, steps: int) -> Fault | None:
+    """One run must end with the model's answer after so many steps."""
+    if log.outcome.get("ended") == TOO_OFTEN and len(log.asks) > steps:
+        return Fault(
+            f"call {steps} gave an answer; the model was asked once more all the same",
+            "An answer ends the run at once. Which line leaves the loop, and under which condition?",
+        )
+    return wrong_end(log, log.facts["answer"], steps, "answered")
+
+
+def stops_at_the_limit(logs: Logs) -> Fault | None:
+    """Never more than max_steps calls, never fewer, and an honest end."""
+    for name in ("endless", "one step", "default limit"):
+        log = logs[name]
+        fault = at_the_limit(log, log.facts["limit"])
+        if fault is not None:
+            return fault
+    log = logs["answer at the last step"]
+    steps = len(log.facts["requests"]) + 1
+    if log.returned.get("stopped") == "step limit" or len(log.asks) < steps:
+        return Fault(
+            f"with max_steps={steps} the answer comes in call {steps}, the last one that is allowed; the model was "
+            f"asked {times(len(log.asks))} and the run ended as {json_text(log.returned.get('stopped'))}",
+            "The last allowed call counts in full: an answer in it is an answer. When do you look at the limit?",
+        )
+    return answers_at_the_end(log, steps)
+
+
+def at_the_limit(log: Log, limit: int) -> Fault | None:
+    """One run must end at the step limit, with no answer."""
+    given = f"max_steps={limit}" if log.facts.get("given", True) else f"no max_steps given (so {limit})"
+    asked = len([call for call in log.asks if "end" not in call.answer])
+    if asked > limit:
+        return Fault(
+            f"with {given} the model was asked a call too many: call {limit + 1} was made",
+            "Count with max_steps=1 on paper: how often is the model asked? The limit is looked at before a call.",
+        )
+    if "returned" not in log.outcome:
+        fault = crash(log)
+        return Fault(f"with {given}, after {asked} calls: {fault.seen}", fault.hint) if fault else None
+    if asked < limit:
+        return Fault(
+            f"with {given} the model was asked {times(asked)}",
+            "All the steps that are allowed may be used. From which number does your count start, and where does it end?",
+        )
+    return wrong_end(log, None, limit, "step limit")
+
+
+def failures_become_results(logs: Logs) -> Fault | None:
+    """A tool's failure and an unknown tool come back as results, and the run goes on."""
+    return _tool_failures(logs["failing"]) or _unknown(logs["unknown tool"])
+
+
+def _tool_failures(log: Log) -> Fault | None:
+    facts = log.facts
+    for number, (request, message, kind) in enumerate(
+        zip(facts["requests"], facts["messages"], facts["kinds"], strict=True)
+    ):
+        what = f'{request["tool"]} raised {kind}("{short(message, 60)}")'
+        history = _next_history(log, number)
+        if history is None:
+            return _end_after_failure(log, what)
+        kept = results_in(history)
+        if len(kept) <= number or not is_result(history[-1]) and not is_result(history[-2]):
+            return Fault(
+                f"{what}; call {number + 2} read {sketch(history)}, with no result for it",
+                "A request without a result leaves the model in the dark. What do you append when the tool fails?",
+            )
+        if message not in str(kept[-1]) and message not in json_text(kept[-1]):
+            return Fault(
+                f"{what}; the result that the model reads is {shortened(json_text(kept[-1]))}",
+                "The tool's own message says what went wrong; the model needs these very words. Where do they get lost?",
+            )
+    again = [f"{tool}" for tool, _ in log.tool_runs]
+    if len(again) > len(facts["requests"]):
+        return Fault(
+            f"the failing tool ran {times(len(again))} for {len(facts['requests'])} requests",
+            "Your loop runs a failed tool again by itself. Whether to try again is the model's decision.",
+        )
+    return answers_at_the_end(log, len(facts["requests"]) + 1)
+
+
+def _end_after_failure(log: Log, what: str) -> Fault:
+    fault = crash(log)
+    if fault is not None:
+        return Fault(
+            f"{what}; it left your function as {fault.seen}",
+            "A failing tool must not end the run. Which line can raise, and what stands around it?",
+        )
+    return Fault(
+        f"{what}; after that the model was not asked again, and the function returned "
+        f"{shortened(json_text(log.outcome.get('returned')))}",
+        "A failure is a result like any other: record it and let the model read it.",
+    )
+
+
+def _unknown(log: Log) -> Fault | None:
+    facts = log.facts
+    what = f'the model asked for "{facts["missing"]}", which is not in `tools`'
+    history = _next_history(log, 0)
+    if history is None:
+        fault = crash(log)
+        if fault is not None:
+            return Fault(
+                f"{what}; then: {fault.seen}",
+                "The model may misspell a name. What does `tools[...]` do with a key that is not there?",
+            )
+        return _not_asked_again(log, "a request for an unknown tool")
+    if log.tool_runs and len(log.asks) > 1 and log.calls[1].tool:
+        return Fault(
+            f"{what}; {log.calls[1].tool} ran instead", "Only the tool that was asked for may run, or none."
+        )
+    kept = results_in(history)
+    if not kept:
+        return Fault(
+            f"{what}; call 2 read {sketch(history)}, with no result for it",
+            "An unknown tool gets a result too, so that the model can mend its request.",
+        )
+    if facts["missing"] not in json_text(kept[-1]):
+        return Fault(
+            f"{what}; the result that the model reads is {shortened(json_text(kept[-1]))}",
+            "Say in the result which name was unknown.",
+        )
+    second = _next_history(log, 1)
+    if second is None:
+        return _not_asked_again(log, "a request for an unknown tool and one for a known tool")
+    return answers_at_the_end(log, 3)
+
+
+def interrupt_leaves(logs: Logs) -> Fault | None:
+    """Ctrl-C leaves the function, whether it comes in a tool or in the model."""
+    for name, where in (("interrupt in a tool", "a tool"), ("interrupt in the model", "the model")):
+        log = logs[name]
+        if "interrupted" in log.outcome:
+            continue
+        if "returned" in log.outcome:
+            then = f"the function returned {shortened(json_text(log.outcome['returned']))}"
+        else:
+            fault = crash(log)
+            then = fault.seen if fault else "it went on"
+        return Fault(
+            f"a person pressed Ctrl-C while {where} was at work; then: {then}",
+            f"Ctrl-C raises KeyboardInterrupt. Which `except` of yours catches it when it comes in {where}?",
+        )
+    return None

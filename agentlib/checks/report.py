@@ -1,0 +1,206 @@
+"""What a check found, in three forms: HTML for a notebook, text for a terminal, plain data for JSON."""
+
+import html
+import json
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["NOT_REACHED", "NOT_YET", "OK", "Report", "Result"]
+
+OK, NOT_YET, NOT_REACHED = "ok", "not yet", "not reached"
+WIDTH = 96
+"""Columns of the text form."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one criterion.
+
+    status: "ok", "not yet", or "not reached" (it could not be judged before another one is met).
+    wanted: what it asks for. seen: what was seen instead; "" unless "not yet".
+    hints: a nudge, then more; shown only where they are needed.
+    """
+
+    id: str
+    status: str
+    points: int
+    max_points: int
+    wanted: str
+    seen: str
+    hints: tuple[str, str]
+
+    @property
+    def passed(self) -> bool:
+        """True if the criterion is met."""
+        return self.status == OK
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of one check.
+
+    exercise, title: which exercise. seed: the seed of the data; the same seed gives the same data again.
+    started: False = the untouched stub. results: one a criterion, in order. notes: what else should be known.
+    """
+
+    exercise: str
+    title: str
+    seed: int
+    started: bool
+    results: tuple[Result, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> int:
+        """Points earned: those of the criteria that are met."""
+        return sum(result.points for result in self.results)
+
+    @property
+    def max_points(self) -> int:
+        """Points that can be earned."""
+        return sum(result.max_points for result in self.results)
+
+    @property
+    def passed(self) -> bool:
+        """True if every criterion is met."""
+        return all(result.passed for result in self.results)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give everything as plain data, ready for JSON."""
+        return {
+            "exercise": self.exercise,
+            "title": self.title,
+            "seed": self.seed,
+            "started": self.started,
+            "passed": self.passed,
+            "points": self.points,
+            "max_points": self.max_points,
+            "results": [
+                {
+                    "id": result.id,
+                    "status": result.status,
+                    "passed": result.passed,
+                    "points": result.points,
+                    "max_points": result.max_points,
+                    "wanted": result.wanted,
+                    "seen": result.seen,
+                    "hints": list(result.hints) if result.status == NOT_YET else [],
+                }
+                for result in self.results
+            ],
+            "notes": list(self.notes),
+        }
+
+    def as_json(self) -> str:
+        """Give everything as JSON text."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, indent=2)
+
+    @property
+    def verdict(self) -> str:
+        """The last line: what to do now."""
+        if not self.started:
+            return f"{self.short_name}: not started yet. Write your code in place of `raise NotImplementedError`."
+        if self.passed:
+            return "All met. Well done."
+        missing = next(result for result in self.results if result.status == NOT_YET)
+        return f"Next: {missing.wanted}."
+
+    @property
+    def short_name(self) -> str:
+        """The name as a reader says it: "ex01 write the loop"."""
+        return self.exercise.replace("_", " ")
+
+    def text(self, more: bool = False) -> str:
+        """Give the text for a terminal. more: with the second hints."""
+        if not self.started:
+            return self.verdict
+        score = f"{self.points} of {self.max_points} points"
+        lines = [f"{self.short_name:<{WIDTH - len(score)}}{score}"]
+        for result in self.results:
+            lines.extend(_lines(result, more))
+        lines.append(self.verdict)
+        lines.extend(self.notes)
+        lines.append(f"The data of this check: seed {self.seed}. With seed={self.seed} it comes again.")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        if not self.started:
+            return f"<p>{html.escape(self.verdict)}</p>"
+        rows = "".join(_row(result) for result in self.results)
+        heads = "".join(
+            f'<th scope="col" style="text-align:left">{head}</th>'
+            for head in ("What is wanted", "State", "Points", "What was seen, and a hint")
+        )
+        caption = f"{self.short_name}: {self.points} of {self.max_points} points"
+        after = "".join(
+            f"<p>{_code(line)}</p>"
+            for line in (
+                self.verdict,
+                *self.notes,
+                f"The data of this check: seed {self.seed}. With `seed={self.seed}` it comes again.",
+            )
+        )
+        return (
+            f'<table><caption style="text-align:left;caption-side:top"><strong>{html.escape(caption)}</strong>'
+            f"</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{after}"
+        )
+
+
+MARKS = {OK: "ok", NOT_YET: "not yet", NOT_REACHED: "-"}
+
+
+def _lines(result: Result, more: bool) -> list[str]:
+    right = {OK: "", NOT_YET: f"0 of {result.max_points}", NOT_REACHED: "not reached"}[result.status]
+    first, *rest = _wrapped(result.wanted, WIDTH - 11 - 13)
+    lines = [f"  {MARKS[result.status]:<9}{first:<{WIDTH - 11 - len(right)}}{right}".rstrip()]
+    lines += [f"{'':11}{line}" for line in rest]
+    if result.status == NOT_YET:
+        parts = [("seen: ", result.seen), ("hint: ", result.hints[0])]
+        if more:
+            parts.append(("more: ", result.hints[1]))
+        for label, words in parts:
+            for number, line in enumerate(_wrapped(words, WIDTH - 17)):
+                lines.append(f"{'':11}{label if number == 0 else '      '}{line}")
+    return lines
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines, line = [], ""
+    for word in text.split():
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
+
+
+# Colours that colour-blind people can tell apart, readable on a light and on a dark page; the words say the same.
+COLOURS = {OK: "#0072b2", NOT_YET: "#d55e00", NOT_REACHED: "#888888"}
+
+
+def _row(result: Result) -> str:
+    side = 'style="text-align:left"'
+    points = f"{result.points} of {result.max_points}"
+    seen = ""
+    if result.status == NOT_YET:
+        seen = (
+            f"<div>Seen: {_code(result.seen)}</div><div>Hint: {_code(result.hints[0])}</div>"
+            f"<details><summary>A second hint</summary>{_code(result.hints[1])}</details>"
+        )
+    state = f'<strong style="border-left:0.4em solid {COLOURS[result.status]};padding-left:0.4em">{result.status}</strong>'
+    return (
+        f'<tr><th scope="row" style="text-align:left;font-weight:normal">{_code(result.wanted)}</th>'
+        f"<td {side}>{state}</td><td {side}>{points}</td><td {side}>{seen}</td></tr>"
+    )
+
+
+def _code(text: str) -> str:
+    """Escape a text; what stands between backticks becomes code."""
+    pieces = html.escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
