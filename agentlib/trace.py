@@ -210,7 +210,9 @@ class Trace:
         if self.stopped is None:
             return _RecordedEnd(StopReason("end of the recording"), len(self.replies()), acts)
         steps = sum(event.kind == "ask" and event.text != "closing" for event in self.events)
-        return _RecordedEnd(StopReason(self.stopped, self.detail), steps, acts)
+        # A closing call shows that another rule had stopped the run before.
+        from_outside = self.stopped in (CANCELLED, DEADLINE) and steps == self.steps
+        return _RecordedEnd(StopReason(self.stopped, self.detail), steps, acts, from_outside)
 
     # -- files
 
@@ -257,10 +259,10 @@ class _RecordedEnd(StopRule):
 
     allows_closing = True
 
-    def __init__(self, reason: StopReason, steps: int, acts: int) -> None:
+    def __init__(self, reason: StopReason, steps: int, acts: int, from_outside: bool = False) -> None:
         # Every other rule is asked first, so that a replay shows whether it still stops the run there;
         # but what came from outside came at its own time.
-        self.order = 0 if reason in (CANCELLED, DEADLINE) else 99
+        self.order = 0 if from_outside else 99
         self.reason = reason
         self.steps = steps
         self.acts = acts
