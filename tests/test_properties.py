@@ -299,8 +299,6 @@ def test_every_run_ends_in_order_is_saved_and_replayed(make):
     run = start()
     assert_sound(run, [OWN_REASON])
     assert model.calls == run.steps <= options["max_steps"] + options["closing_call"]
-    assert run.steps <= options["max_steps"] or run.trace.events[-2].kind in ("reply", "note", "result")
-
     with tempfile.TemporaryDirectory() as folder:
         loaded = Trace.load(run.trace.save(Path(folder, "run.jsonl")))
     assert loaded == run.trace
