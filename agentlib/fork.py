@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from agentlib.errors import AgentLibError, ToolError
+from agentlib.loop import run_agent as own_run_agent
 from agentlib.messages import Entry, describe, error_text, is_error, json_ready, read_reply
-from agentlib.run import Run
 from agentlib.stops import whole_number
 from agentlib.tools import Tool
 from agentlib.trace import Event, Trace, compare
@@ -57,10 +57,12 @@ def fork(
     changes = [name for name, value in (("reply", reply), ("result", result)) if value is not _NOTHING]
     if len(changes) != 1:
         raise ForkError(f"A fork changes one thing: give reply= or result=, but {len(changes)} were given.")
+    if not trace.watched and run_agent is not own_run_agent:
+        raise ForkError("agentlib's loop recorded this trace, so it is forked with agentlib's run_agent.")
     recorded = _Recorded(trace)
     if at_step > len(recorded.replies):
         raise ForkError(
-            f"The run has {len(recorded.replies)} steps with a reply, so none is number {at_step}."
+            f"The run has {len(recorded.replies)} steps with a reply, so there is no step {at_step}."
         )
     if reply is _NOTHING and not 0 <= call < len(recorded.results(at_step)):
         raise ForkError(
@@ -70,13 +72,8 @@ def fork(
     tape = _Tape(recorded, at_step, reply, result, call, make_model())
     if type(trace.about.get("max_steps")) is int:
         options.setdefault("max_steps", trace.about["max_steps"])
-    if not trace.watched:  # recorded by a loop that writes down its own events
-        run = run_agent(tape.model, tape.tools(tools), goal, **options)
-        if isinstance(run, Run):
-            return run.trace
-        raise ForkError(
-            "This trace was recorded by agentlib's loop, so it is forked with agentlib's run_agent."
-        )
+    if not trace.watched:  # recorded by the loop itself, which writes down its own events
+        return own_run_agent(tape.model, tape.tools(tools), goal, **options).trace
     return watch(run_agent, tape.model, tape.tools(tools), goal, **options)
 
 

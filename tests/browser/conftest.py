@@ -84,8 +84,9 @@ def lab_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "JUPYTER_CONFIG_DIR": str(home / "config"),
     }
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
-        "--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={notebooks}",
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=",
+        f"--ServerApp.root_dir={notebooks}",
     ]  # fmt: skip
     log = home / "lab.log"
     with log.open("w") as output:

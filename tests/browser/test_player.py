@@ -9,8 +9,8 @@ from tests.browser.lab import Lab
 
 LIVE, THREE, PREDICT, HARM = range(4)
 
-# Contrast as defined in WCAG 2.2, "contrast ratio": 4.5 to 1 for text. The colours that the browser has worked
-# out are blended over each other from the page upwards and drawn on a canvas, which turns any notation into RGB.
+# Contrast as defined in WCAG 2.2, "contrast ratio": 4.5 to 1 for text. The colours that the browser has
+# worked out are blended over each other from the page upwards; a canvas turns any notation into RGB.
 LOWEST_CONTRAST = """root => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgba = (colour) => {
@@ -20,9 +20,10 @@ LOWEST_CONTRAST = """root => {
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
     return [r, g, b, a / 255];
   };
-  const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1];
+  const over = ([r, g, b, a], under) => [...[r, g, b].map((v, i) => v * a + under[i] * (1 - a)), 1];
   const light = ([r, g, b]) => {
-    const [R, G, B] = [r, g, b].map((v) => (v /= 255, v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const [R, G, B] = [r, g, b].map((v) => linear(v / 255));
     return 0.2126 * R + 0.7152 * G + 0.0722 * B;
   };
   const behind = (element) => {
@@ -35,7 +36,8 @@ LOWEST_CONTRAST = """root => {
     const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
     if (!own || !element.getClientRects().length) continue;
     const back = behind(element);
-    const [a, b] = [light(over(rgba(getComputedStyle(element).color), back)), light(back)].sort((x, y) => y - x);
+    const front = over(rgba(getComputedStyle(element).color), back);
+    const [a, b] = [light(front), light(back)].sort((x, y) => y - x);
     const contrast = (a + 0.05) / (b + 0.05);
     if (contrast < lowest[0]) lowest = [contrast, element.outerHTML.slice(0, 120)];
   }
@@ -65,8 +67,8 @@ def test_the_caption_names_the_values_and_new_entries_are_marked_in_words(lab: L
     player = lab.player(LIVE)
     player.press("Home", *["ArrowRight"] * 10)
     assert player.caption == (
-        'stock_level("North") raised. The except turned it into a result, so the model will read it in step 2. '
-        "It is entry 3 of the history."
+        'stock_level("North") raised. The except turned it into a result, '
+        "so the model will read it in step 2. It is entry 3 of the history."
     )
     assert player.rows()[2].endswith("(error) (new)")
 

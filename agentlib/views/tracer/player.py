@@ -43,7 +43,7 @@ class Player(anywidget.AnyWidget):
     @property
     def last(self) -> int:
         """The number of the last frame of the longest film."""
-        return max((len(film["frames"]) for film in self.films), default=1)
+        return max(1, *(len(film["frames"]) for film in self.films))
 
     def on_change(self, handler: Callable[[dict[str, Any]], None]) -> None:
         """Call `handler` with what the form asks to change: step, kind, call, text."""
