@@ -418,7 +418,7 @@ class RecordedReply(dict[str, Any]):
         """Give what `read_reply` gave for it."""
         entry = _copy_plain(dict(self))
         usage = _take_usage(entry) if "usage" in entry else None
-        chars = len(entry["text"])
+        chars = len(str(entry.get("text", "")))
         return ReadReply(entry["type"], entry, chars, usage=usage, problem=self.problem)
 
 

@@ -192,7 +192,7 @@ class Trace:
                 acted.clear()
             elif event.kind == "act":
                 acted.add(event.id)
-            elif event.kind == "result" and event.entry is not None and event.entry["id"] in acted:
+            elif event.kind == "result" and event.entry is not None and event.entry.get("id", "") in acted:
                 call = self.request(number)
                 # A request whose input is no dict never reaches its tool, when it is replayed either.
                 if isinstance(call["input"], dict):
@@ -220,7 +220,7 @@ class Trace:
         """Write the trace as JSON lines: a line about the run with the version, then one line an event."""
         path = Path(path)
         about = json_ready(self.about)[0]
-        lines = [json.dumps({"agentlib_trace": TRACE_VERSION, **about})]
+        lines = [json.dumps({"agentlib_trace": TRACE_VERSION, "events": len(self.events), **about})]
         lines += [json.dumps(event.as_dict()) for event in self.events]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
@@ -238,11 +238,12 @@ class Trace:
         about = _read_first_line(path, lines[0])
         events: list[Event] = []
         # A whole file ends with a line break, so the last piece is empty; anything else was cut off.
-        cut_off = lines[-1] != b"" or len(lines) == 1
-        whole = lines[1:-1]
-        for number, line in enumerate(whole, start=2):
+        for number, line in enumerate(lines[1:-1], start=2):
             events.append(_read_event(path, number, line))
-        problem = f"{path} is cut off: {len(events)} whole events were read." if cut_off else ""
+        saved = about.pop("events", len(events))
+        problem = ""
+        if lines[-1] != b"" or len(events) != saved:
+            problem = f"{path} is cut off: {len(events)} whole events of {saved} were read."
         return cls(tuple(events), about, problem)
 
 
@@ -300,7 +301,7 @@ def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[
 def _read_first_line(path: Path, line: bytes) -> Entry:
     try:
         about = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         about = None
     if not isinstance(about, dict) or "agentlib_trace" not in about:
         raise TraceFileError(
@@ -308,7 +309,7 @@ def _read_first_line(path: Path, line: bytes) -> Entry:
             f"but it begins with {short(line.decode('utf-8', 'replace'), 60)!r}."
         )  # fmt: skip
     version = about.pop("agentlib_trace")
-    if version != TRACE_VERSION:
+    if type(version) is not int or version != TRACE_VERSION:
         raise TraceFileError(
             str(path), 1, f"the trace is of version {version!r}, and this agentlib reads version "
             f"{TRACE_VERSION}. Bring agentlib up to date, or record the run anew."
@@ -325,7 +326,7 @@ _FIELD_TYPES: Mapping[str, Any] = {
 def _read_event(path: Path, number: int, line: bytes) -> Event:
     try:
         values = json.loads(line)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise TraceFileError(
             str(path), number, f"wanted an event as JSON, but it is none ({problem})."
         ) from None
@@ -335,7 +336,7 @@ def _read_event(path: Path, number: int, line: bytes) -> Event:
         wanted = _FIELD_TYPES.get(name)
         if wanted is None:
             raise TraceFileError(str(path), number, f"an event has no field {name!r}.")
-        if not isinstance(value, wanted):
+        if type(value) is not wanted:
             raise TraceFileError(
                 str(path), number, f"{name!r} is a {wanted.__name__}, but was {short(value, 60)!r}."
             )
