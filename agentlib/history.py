@@ -64,7 +64,7 @@ def _guard(value: Any, touched: list[bool]) -> Any:
     return copy
 
 
-_NESTED = (dict, list)
+_NESTED = frozenset({dict, list})
 
 
 class _GuardedDict(dict[str, Any]):
