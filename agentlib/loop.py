@@ -184,6 +184,6 @@ def replay(trace: Trace, **options: Any) -> Run:
     again by itself: a person's yes or no, a cancel and the clock's deadline are taken from the record.
     """
     rules = [*read_stops(options.pop("stops", ())), trace.ending()]
-    max_steps = trace.about.get("max_steps", trace.steps)
+    max_steps = trace.about.get("max_steps", trace.steps + 1)
     options.setdefault("max_result_chars", None)  # what was recorded has been cut already
     return run_agent(trace.model(), trace.tools(), trace.goal, max_steps, stops=rules, **options)

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agentlib.errors import FatalToolError, ReplayError, TraceFileError, UnrunError
+from agentlib.errors import FatalToolError, ReplayError, ToolError, TraceFileError, UnrunError
 from agentlib.messages import Entry, RecordedReply, calls_in, error_text, json_ready, short
 from agentlib.models import ReplayModel
 from agentlib.stops import CANCELLED, DEADLINE, Progress, StopReason, StopRule
@@ -289,6 +289,8 @@ def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[
             if event.text == "fatal":
                 raise FatalToolError(words, code)
             raise UnrunError(words, code, failed=event.text != "not run")
+        if event.text == "raised":
+            raise ToolError(error_text(result) or "", str(result["error"]))
         return result
 
     replay.__name__ = name
