@@ -1,4 +1,5 @@
-// Keeps JupyterLab's own keys away from the widgets beside this one, and gives nameless sliders a name.
+// Keeps JupyterLab's own keys away from the widgets beside this one, gives nameless sliders a name, and folds the
+// static form beneath them.
 //
 // With the focus on a slider, JupyterLab would still take "d d" as "delete this cell". It leaves an element
 // alone only if that very element carries the attribute below; on an ancestor the attribute does nothing.
@@ -30,14 +31,26 @@ function guardPlace(place) {
   };
 }
 
+// What the widgets show stands once more in the output below, for places without widgets.
+function foldStaticForm(place) {
+  const form = place.closest(".jp-OutputArea")?.querySelector("details.agentlib-static");
+  if (form) form.open = false;
+  return Boolean(form);
+}
+
 function render({ el }) {
   let release = () => {};
   let tries = 0;
+  const fold = (place, left) => {
+    if (!foldStaticForm(place) && left > 0) timer = setTimeout(() => fold(place, left - 1), 50);
+  };
   // The view is made before it is put into the page, so its place may not be there yet.
   const settle = () => {
     const place = el.closest(PLACES) ?? (tries > 40 ? el.parentElement : null);
-    if (place) release = guardPlace(place);
-    else if (tries++ < 60) timer = setTimeout(settle, 50);
+    if (place) {
+      release = guardPlace(place);
+      fold(place, 40);
+    } else if (tries++ < 60) timer = setTimeout(settle, 50);
   };
   let timer = setTimeout(settle, 0);
   el.style.display = "none";

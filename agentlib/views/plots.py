@@ -54,15 +54,7 @@ class Plot:
         return small.getvalue()
 
     def _repr_html_(self) -> str:
-        said = html.escape(self.sentence, quote=True)
-        picture = base64.b64encode(self.png()).decode("ascii")
-        # The figure is one picture for a screen reader; the caption says the same for everyone. The alt text
-        # stays where a code host strips the label from the figure.
-        return (
-            f'<figure role="img" aria-label="{said}" style="margin:0">'
-            f'<img alt="{said}" style="max-width:100%;height:auto" src="data:image/png;base64,{picture}">'
-            f"<figcaption>{said}</figcaption></figure>"
-        )
+        return picture_html(self.png(), self.sentence)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         # No image/png beside it: JupyterLab prefers the HTML, and the picture would be stored twice.
@@ -72,6 +64,17 @@ class Plot:
         return self.sentence
 
     __repr__ = __str__
+
+
+def picture_html(png: bytes, sentence: str) -> str:
+    """Show a picture with its sentence, once for the eye and once for a screen reader."""
+    said = html.escape(sentence, quote=True)
+    picture = base64.b64encode(png).decode("ascii")
+    return (
+        f'<figure role="img" aria-label="{said}" style="margin:0">'
+        f'<img alt="" style="max-width:100%;height:auto" src="data:image/png;base64,{picture}">'
+        f"<figcaption>{said}</figcaption></figure>"
+    )
 
 
 def tokens_read(runs: object, *, tokens_per_step: float | None = None, title: str = "Tokens read") -> Plot:
@@ -87,10 +90,10 @@ def tokens_read(runs: object, *, tokens_per_step: float | None = None, title: st
         raise ValueError("There is nothing to plot: no model call was made.")
     first = next(read for read in named.values() if read)
     per_step = tokens_per_step or sum(first) / (len(first) * (len(first) + 1) / 2)
-    figure, (each, total) = _figure(2, title)
+    figure, (each, total) = new_figure(2, title)
     for number, (name, read) in enumerate(named.items()):
         calls = range(1, len(read) + 1)
-        style = _line_style(number, len(read))
+        style = line_style(number, len(read))
         each.plot(calls, read, label=name or "measured", **style)
         total.plot(calls, list(accumulate(read)), label=name or "measured", **style)
     calls = range(1, longest + 1)
@@ -98,8 +101,8 @@ def tokens_read(runs: object, *, tokens_per_step: float | None = None, title: st
     words = f"{per_step:,.0f}"
     each.plot(calls, [per_step * n for n in calls], label=f"{words} × n", **grey)
     total.plot(calls, [per_step * n * (n + 1) / 2 for n in calls], label=f"{words} × n(n+1)/2", **grey)
-    _name_axes(each, "model call n", "tokens read by this call")
-    _name_axes(total, "model call n", "tokens read in all")
+    name_axes(each, "model call n", "tokens read by this call")
+    name_axes(total, "model call n", "tokens read in all")
     said = [
         f"{_prefix(name)}{counted(len(read), 'call')} read {counted(sum(read), 'token')} in all; "
         f"call 1 read {read[0]:,}, call {len(read)} read {read[-1]:,}."
@@ -121,9 +124,9 @@ def coins(
     named = {name: list(accumulate(_coins(run))) for name, run in _named(runs).items()}
     if not any(named.values()):
         raise ValueError("There is nothing to plot: no model call was made.")
-    figure, (axes,) = _figure(1, title)
+    figure, (axes,) = new_figure(1, title)
     for number, (name, used) in enumerate(named.items()):
-        axes.plot(range(1, len(used) + 1), used, label=name or "used", **_line_style(number, len(used)))
+        axes.plot(range(1, len(used) + 1), used, label=name or "used", **line_style(number, len(used)))
     limits = []
     if coin_limit is not None:
         axes.axhline(coin_limit, color="#555555", linestyle="--", label=f"limit: {coin_limit} coins")
@@ -131,7 +134,7 @@ def coins(
     if step_limit is not None:
         axes.axvline(step_limit, color="#555555", linestyle=":", label=f"limit: {step_limit} steps")
         limits.append(f"{step_limit} steps")
-    _name_axes(axes, "model call", "coins used so far (entries read)")
+    name_axes(axes, "model call", "coins used so far (entries read)")
     said = [
         f"{_prefix(name)}{', '.join(f'{used:,}' for used in total[:12])}{' ...' if len(total) > 12 else ''} "
         f"coins after {'call 1' if len(total) == 1 else f'calls 1 to {len(total)}'}"
@@ -160,7 +163,7 @@ def stop_reasons(counts: object, *, title: str = "How the runs ended") -> Plot:
     if not counted_reasons:
         raise ValueError("There is nothing to plot: no run was given.")
     ranked = sorted(counted_reasons.items(), key=lambda item: (-item[1], item[0]))
-    figure, (axes,) = _figure(1, title, height=1.2 + 0.4 * len(ranked))
+    figure, (axes,) = new_figure(1, title, height=1.2 + 0.4 * len(ranked))
     for number, (reason, times) in enumerate(ranked):
         look = number % len(COLOURS)
         axes.barh(reason, times, color=COLOURS[look], hatch=HATCHES[look], edgecolor="white")
@@ -224,11 +227,11 @@ def _prefix(name: str) -> str:
 # --- drawing ----------------------------------------------------------------------------------------
 
 
-def _figure(parts: int, title: str, height: float = 3.4) -> tuple[Any, Sequence[Any]]:
+def new_figure(parts: int, title: str, height: float = 3.4) -> tuple[Any, Sequence[Any]]:
     """Make a figure with so many axes side by side, outside of pyplot, which would keep it for ever."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.6, height), layout="constrained")
+    figure = Figure(figsize=(7.6, height), dpi=DPI, layout="constrained")
     figure.suptitle(title)
     axes = [figure.add_subplot(1, parts, place + 1) for place in range(parts)]
     for one in axes:
@@ -236,7 +239,7 @@ def _figure(parts: int, title: str, height: float = 3.4) -> tuple[Any, Sequence[
     return figure, axes
 
 
-def _line_style(number: int, points: int) -> dict[str, Any]:
+def line_style(number: int, points: int) -> dict[str, Any]:
     look = number % len(COLOURS)
     often = max(1, points // 12)  # on a long line, a marker at every call would hide it
     # Where lines lie on each other, the one beneath is the wider one and shows at both sides.
@@ -244,7 +247,7 @@ def _line_style(number: int, points: int) -> dict[str, Any]:
     return {"color": COLOURS[look], "marker": MARKERS[look], "markevery": often, **size}
 
 
-def _name_axes(axes: Any, across: str, up: str) -> None:
+def name_axes(axes: Any, across: str, up: str) -> None:
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.set_ylim(bottom=0)

@@ -304,12 +304,10 @@ class Player {
     for (const [name, listener] of Object.entries(this.listeners)) model.on(name, listener);
     host.append(this.root);
     this.build();
-    this.foldStaticForm(40);
   }
 
   close() {
     this.pause();
-    clearTimeout(this.folding);
     clearTimeout(this.saving);
     for (const [name, listener] of Object.entries(this.listeners)) this.model.off(name, listener);
   }
@@ -417,13 +415,6 @@ class Player {
     else return;
     event.preventDefault();
     event.stopPropagation();
-  }
-
-  // The same frames stand as a table in the output below. Where the player runs, that table is folded.
-  foldStaticForm(tries) {
-    const table = this.root.closest(".jp-OutputArea")?.querySelector("details.agentlib-static");
-    if (table) table.open = false;
-    else if (tries > 0) this.folding = setTimeout(() => this.foldStaticForm(tries - 1), 50);
   }
 }
 

@@ -1,0 +1,173 @@
+"""A plot that follows its sliders: drawn once, and then only its lines anew.
+
+Axes, labels and legend stay as they are and are kept as pixels, so that from slider to picture it takes a few
+milliseconds; drawing everything with pyplot takes a hundred.
+"""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agentlib.messages import describe
+from agentlib.stops import whole_number
+from agentlib.views.plots import Plot, line_style, name_axes, new_figure, picture_html
+
+__all__ = ["Moving", "moving"]
+
+Curves = Callable[..., Mapping[str, Sequence[float]]]
+WIDGET_WORDS = "The sliders stand here where widgets run. The plot as it starts:"
+
+
+class Moving:
+    """A plot with sliders.
+
+    values: what the sliders stand at. sentence: what the plot shows now. png(): the picture now.
+    box: sliders and picture as one widget, made when it is first asked for.
+    """
+
+    def __init__(
+        self, curves: Curves, say: Callable[..., str], sliders: Mapping[str, tuple[int, int, int]],
+        *, title: str, across: str, up: str,
+    ) -> None:  # fmt: skip
+        self.curves, self.say = curves, say
+        self.sliders = {name: _limits(name, limits) for name, limits in sliders.items()}
+        self.values = {name: start for name, (_, _, start) in self.sliders.items()}
+        self.start = self.values.copy()
+        self.title = title
+        widest = curves(**{name: most for name, (_, most, _) in self.sliders.items()})
+        self.figure, (self.axes,) = new_figure(1, title)
+        self.lines = {
+            name: self.axes.plot([], [], label=name, **line_style(number, 1))[0]
+            for number, name in enumerate(widest)
+        }
+        # The axes reach as far as the sliders do: a curve that grows is then seen to grow.
+        self.axes.set_xlim(0, 1.02 * max((len(ys) for ys in widest.values()), default=1))
+        self.axes.set_ylim(0, 1.05 * max((max(ys, default=1) for ys in widest.values()), default=1))
+        name_axes(self.axes, across, up)
+        self.axes.legend(frameon=False, loc="upper left")  # where curves that grow leave room
+        self._background: Any = None
+        self._box: Any = None
+
+    @property
+    def sentence(self) -> str:
+        """What the plot shows at the present values."""
+        return f"{self.title}: {self.say(**self.values)}"
+
+    def move(self, **values: int) -> None:
+        """Set some of the values. Raises ValueError for a name that has no slider."""
+        unknown = values.keys() - self.values.keys()
+        if unknown:
+            raise ValueError(f"There is no slider named {sorted(unknown)[0]}; there are {list(self.values)}.")
+        self.values |= values
+
+    def png(self) -> bytes:
+        """Draw the lines at the present values over the kept axes."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from PIL import Image
+
+        if self._background is None:
+            self.canvas = FigureCanvasAgg(self.figure)
+            for line in self.lines.values():
+                line.set_animated(True)  # left out of the kept picture
+            self.canvas.draw()  # type: ignore[no-untyped-call]
+            kept = self.canvas.copy_from_bbox(self.figure.bbox)  # type: ignore[no-untyped-call]
+            self._background = kept
+        self.canvas.restore_region(self._background)  # type: ignore[no-untyped-call]
+        for name, ys in self.curves(**self.values).items():
+            line = self.lines[name]
+            line.set_data(range(1, len(ys) + 1), ys)
+            line.set_markevery(max(1, len(ys) // 12))
+            self.axes.draw_artist(line)
+        drawn = io.BytesIO()
+        pixels = self.canvas.buffer_rgba()  # type: ignore[no-untyped-call]
+        picture = Image.frombuffer("RGBA", self.canvas.get_width_height(), pixels)
+        picture.convert("RGB").save(drawn, format="png", compress_level=1)
+        return drawn.getvalue()
+
+    def page(self) -> str:
+        """The picture and its sentence as HTML."""
+        return picture_html(self.png(), self.sentence)
+
+    def still(self) -> Plot:
+        """The plot as it starts, for places without widgets."""
+        now, self.values = self.values, self.start.copy()
+        picture, sentence = self.png(), self.sentence
+        self.values = now
+        return Still(picture, sentence)
+
+    @property
+    def box(self) -> Any:
+        """Sliders and picture as one widget."""
+        if self._box is None:
+            import ipywidgets
+
+            from agentlib.views.guard import guarded
+
+            page = ipywidgets.HTML(self.page())
+
+            def moved(change: Any) -> None:
+                self.move(**{change["owner"].description: change["new"]})
+                page.value = self.page()
+
+            made = []
+            for name, (least, most, start) in self.sliders.items():
+                slider = ipywidgets.IntSlider(value=start, min=least, max=most, description=name)
+                slider.style.description_width = "initial"
+                slider.observe(moved, names="value")
+                made.append(slider)
+            self._box = guarded(*made, page)
+        return self._box
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display({**(self.box._repr_mimebundle_() or {}), "text/plain": WIDGET_WORDS}, raw=True)  # type: ignore[no-untyped-call]
+        display(self.still())  # type: ignore[no-untyped-call]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return self.still()._repr_mimebundle_()
+
+    def __str__(self) -> str:
+        return str(self.still())
+
+    __repr__ = __str__
+
+
+class Still(Plot):
+    """A picture that is drawn already; folded where the live one stands above it."""
+
+    def __init__(self, picture: bytes, sentence: str) -> None:
+        self._picture = picture
+        self.sentence = sentence
+
+    def png(self) -> bytes:
+        return self._picture
+
+    def _repr_html_(self) -> str:
+        return (
+            '<details open class="agentlib-static"><summary>The plot as it starts</summary>'
+            f"{picture_html(self._picture, self.sentence)}</details>"
+        )
+
+
+def moving(
+    curves: Curves, say: Callable[..., str], *, title: str, across: str = "model call", up: str,
+    **sliders: tuple[int, int, int],
+) -> Moving:  # fmt: skip
+    """Make a plot with sliders: `moving(curves, say, title="Tokens read", up="tokens", steps=(1, 50, 20))`.
+
+    curves: gives names and values for the calls 1, 2, 3, ..., for the values of the sliders, given by name.
+    say: gives, for the same values, a sentence on what is seen. across, up: the axes, with units.
+    sliders: names and (least, most, start), whole numbers. Raises ValueError for limits that do not fit.
+    """
+    return Moving(curves, say, sliders, title=title, across=across, up=up)
+
+
+def _limits(name: str, limits: object) -> tuple[int, int, int]:
+    if not isinstance(limits, tuple) or len(limits) != 3:
+        raise ValueError(f"The slider {name} is (least, most, start), but was {describe(limits)}.")
+    least, most, start = (whole_number(f"{name}: {part}", value, least=0) for part, value in
+                          zip(("least", "most", "start"), limits, strict=True))  # fmt: skip
+    if not least <= start <= most:
+        raise ValueError(f"The slider {name} starts at {start}, which is not between {least} and {most}.")
+    return least, most, start

@@ -1,0 +1,90 @@
+"""Plots that move: sliders, the sentence that follows them, and no drawing of what stays the same."""
+
+import time
+
+import pytest
+
+from agentlib.views import moving
+
+
+def curves(steps, tokens):
+    read = [tokens * call for call in range(1, steps + 1)]
+    return {"per call": read, "in all": [sum(read[: call + 1]) for call in range(steps)]}
+
+
+def say(steps, tokens):
+    return f"{steps} calls read {tokens * steps * (steps + 1) // 2:,} tokens in all."
+
+
+def plot(**limits):
+    return moving(curves, say, title="Tokens read", up="tokens read", **limits)
+
+
+def growth():
+    return plot(steps=(1, 50, 20), tokens=(100, 1_000, 500))
+
+
+def test_the_sentence_follows_the_sliders():
+    shown = growth()
+    assert shown.sentence == "Tokens read: 20 calls read 105,000 tokens in all."
+    shown.box.children[0].value = 5
+    assert shown.values == {"steps": 5, "tokens": 500}
+    assert "5 calls read 7,500 tokens in all." in shown.box.children[2].value
+
+
+def test_the_lines_are_drawn_anew_and_the_axes_stay():
+    shown = growth()
+    before = shown.png()
+    shown.move(steps=50)
+    after = shown.png()
+    assert before != after
+    assert list(shown.lines["per call"].get_ydata()) == [500 * call for call in range(1, 51)]
+    shown.move(steps=20)
+    assert shown.png() == before
+
+
+def test_the_axes_reach_as_far_as_the_sliders():
+    shown = growth()
+    assert shown.axes.get_xlim()[1] >= 50
+    assert shown.axes.get_ylim()[1] >= 1_000 * 50 * 51 / 2
+
+
+def test_from_slider_to_picture_it_takes_at_most_50_ms_of_the_computers_time():
+    shown = growth()
+    shown.page()
+    took = []
+    for steps in range(10, 40):
+        started = time.process_time()
+        shown.move(steps=steps)
+        shown.page()
+        took.append(time.process_time() - started)
+    assert sorted(took)[len(took) // 2] < 0.050
+
+
+def test_the_still_form_shows_the_start_wherever_the_sliders_stand():
+    shown = growth()
+    first = shown._repr_mimebundle_()
+    shown.move(steps=3)
+    assert shown._repr_mimebundle_() == first
+    assert str(shown) == "Tokens read: 20 calls read 105,000 tokens in all."
+    assert first["text/html"].startswith('<details open class="agentlib-static">')
+    assert 'role="img" aria-label="Tokens read: 20 calls' in first["text/html"]
+    assert shown.values["steps"] == 3
+
+
+def test_the_sliders_have_names_and_limits():
+    sliders = growth().box.children[:2]
+    assert [(one.description, one.min, one.max, one.value) for one in sliders] == [
+        ("steps", 1, 50, 20), ("tokens", 100, 1_000, 500),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("limits", [(1, 5), 3, (5, 1, 3), (1, 5, 9), (1, 5, 2.5), ("1", 5, 3)])
+def test_limits_that_do_not_fit_are_refused_in_words(limits):
+    with pytest.raises(ValueError, match="steps"):
+        plot(steps=limits, tokens=(1, 2, 1))
+
+
+def test_a_slider_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="no slider named speed"):
+        growth().move(speed=3)
