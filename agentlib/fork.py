@@ -1,6 +1,5 @@
 """What if? Runs a loop again with one reply or one tool result changed, and on from there."""
 
-import builtins
 import copy
 import functools
 import json
@@ -14,7 +13,7 @@ from agentlib.loop import run_agent as own_run_agent
 from agentlib.messages import Entry, describe, error_text, is_error, json_ready, read_reply
 from agentlib.stops import whole_number
 from agentlib.tools import Tool
-from agentlib.trace import Event, Trace, compare
+from agentlib.trace import Event, Trace, compare, raised_again
 from agentlib.watch import watch
 
 __all__ = ["ForkError", "first_difference", "fork", "read_change"]
@@ -155,20 +154,10 @@ def _again(event: Event) -> Any:
     """Give a recorded result again, or raise the recorded error."""
     result: Any = (event.entry or {}).get("result")
     if event.text == "raised":
-        raise _error_again(str(result["error"]), str(result["message"]))
+        raise raised_again(result)
     if is_error(result):
         raise ToolError(error_text(result) or "", code=str(result["error"]))
     return copy.deepcopy(result)
-
-
-def _error_again(kind: str, words: str) -> BaseException:
-    """Make an error of the recorded kind, with the recorded words."""
-    base = getattr(builtins, kind, Exception)
-    if not (isinstance(base, type) and issubclass(base, Exception)):
-        base = Exception
-    message = words.removeprefix(kind).removeprefix(": ")
-    made: BaseException = type(kind, (base,), {"__str__": lambda _: message})(message)
-    return made
 
 
 def first_difference(left: Trace, right: Trace) -> int | None:

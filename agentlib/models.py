@@ -108,7 +108,8 @@ class RecordingModel:
 class ReplayModel:
     """Gives the replies of a recorded run again, and makes sure that the new run is the same so far.
 
-    replies: the recorded replies, in order. lengths: how many entries each call read.
+    replies: the recorded replies, in order; an exception among them is raised.
+    lengths: how many entries each call read.
     ended_with: raised by the call after the last reply, if the recorded one gave none; None = there was none.
     Raises ReplayError as soon as a call reads another number of entries, or comes after the last one.
     """
@@ -132,4 +133,7 @@ class ReplayModel:
             what = f"model call {self.calls + 1} read another history"
             raise ReplayError(what, f"{self.lengths[self.calls]} entries", f"{len(history)} entries")
         self.calls += 1
-        return copy.deepcopy(self.replies[self.calls - 1])
+        reply = self.replies[self.calls - 1]
+        if isinstance(reply, BaseException):
+            raise reply
+        return copy.deepcopy(reply)

@@ -185,9 +185,12 @@ def _schema(arguments: TypeAdapter[Entry] | None, name: str) -> Entry:
 
 
 def _hint_owner(function: Any) -> Any:
-    """Find where the annotations stand: on a function itself, behind a partial, or on `__call__`."""
-    while hasattr(function, "func"):
-        function = function.func
+    """Find where the annotations stand: on a function, behind a partial or a wrapper, or on `__call__`."""
+    inner = function
+    while inner is not None:
+        # As inspect.signature does it, so that the types belong to the parameters.
+        function = inspect.unwrap(inner, stop=lambda wrapper: hasattr(wrapper, "__signature__"))
+        inner = getattr(function, "func", None)
     if inspect.isclass(function):
         return function.__init__
     if inspect.isroutine(function):

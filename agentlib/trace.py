@@ -1,5 +1,6 @@
 """What happened in a run, as events in order: saved as JSON lines, loaded, replayed and compared."""
 
+import builtins
 import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
@@ -8,13 +9,16 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agentlib.errors import FatalToolError, ReplayError, ToolError, TraceFileError, UnrunError
+from agentlib import errors
+from agentlib.errors import FatalToolError, ReplayError, TraceFileError, UnrunError
 from agentlib.messages import Entry, RecordedReply, calls_in, error_text, json_ready, short
 from agentlib.models import ReplayModel
 from agentlib.stops import CANCELLED, DEADLINE, Progress, StopReason, StopRule
 from agentlib.tools import tool
 
-__all__ = ["CLOSING_FAILED", "TRACE_VERSION", "Difference", "Event", "Trace", "compare"]
+__all__ = [
+    "CLOSING_FAILED", "TRACE_VERSION", "Difference", "Event", "Trace", "compare", "input_of", "raised_again",
+]  # fmt: skip
 
 CLOSING_FAILED = "The closing call failed: "
 """How the note begins that stands in the history when a closing call gave no reply."""
@@ -31,15 +35,17 @@ class Event(NamedTuple):
       "ask"      entries, tokens: what the model is about to read (tokens are estimated).
                  read: what it reads, where that is not the whole history. text: "closing" for a closing call.
       "reply"    entry: the reply as it was recorded. tokens: tokens read by this call.
-                 text: what was wrong with a reply of the wrong shape.
+                 text: what was wrong with a reply of the wrong shape; "raised" if a watched model gave none.
       "act"      id, text: the request and the tool that is about to run.
+                 entry: in a watched loop, the tool and the input that the loop really gave to it.
       "result"   entry: the result as it was recorded. ran: the tool's function was called.
-                 text: "" or why the tool was not asked ("not run") or that no model can mend it ("fatal").
+                 text: "" or why the tool was not asked ("not run") or that no model can mend it ("fatal");
+                 in a watched loop "raised", whatever the loop made of it.
       "note"     entry: a user entry that the loop added.
       "history"  entries, read: a watched loop's history now is its first `entries` entries and then `read`.
       "line"     line: the line of the watched function that is about to run.
       "crash"    line, text: where a watched loop raised, and what.
-      "stop"     text: the reason. entry: the answer and the details.
+      "stop"     text: the reason. entry: the answer and the details; for a watched loop what it returned.
     step: the number of the model call that it belongs to, from 1; 0 = before the first call.
     """
 
@@ -147,6 +153,13 @@ class Trace:
     def request(self, number: int) -> Entry:
         """Give the request (id, tool, input) that event `number`, an "act" or a "result", belongs to."""
         event = self.events[number]
+        if self.watched:  # a loop may give its tools another input than the model asked for
+            name = event.text if event.kind == "act" else (event.entry or {}).get("tool")
+            for earlier in reversed(self.events[: number + 1]):
+                if earlier.kind == "act" and earlier.text == name:
+                    if earlier.entry is not None:
+                        return {"id": "", **earlier.entry}
+                    break
         name = event.id or (event.entry or {}).get("id")
         for earlier in reversed(self.events[:number]):
             if earlier.kind == "reply" and earlier.entry is not None:
@@ -163,6 +176,8 @@ class Trace:
         replies = [
             RecordedReply(event.entry, event.text)
             if not self.watched and event.entry.get("type") in ("invalid", "empty")
+            else raised_again(event.entry)
+            if self.watched and event.text == "raised"
             else event.entry
             for event in self.events
             if event.kind == "reply" and event.entry is not None
@@ -277,7 +292,8 @@ class _RecordedEnd(StopRule):
 
 
 def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[..., Any]:
-    def replay(**given: Any) -> Any:
+    def replay(*args: Any, **kwargs: Any) -> Any:
+        given = input_of(args, kwargs)
         if not recorded:
             raise ReplayError(f"{name} was asked once more", "no further call", given)
         wanted, event = recorded.popleft()
@@ -290,11 +306,35 @@ def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[
                 raise FatalToolError(words, code)
             raise UnrunError(words, code, failed=event.text != "not run")
         if event.text == "raised":
-            raise ToolError(error_text(result) or "", str(result["error"]))
+            raise raised_again(result)
         return result
 
     replay.__name__ = name
     return replay
+
+
+def input_of(args: tuple[Any, ...], kwargs: Entry) -> Entry:
+    """Give what a tool was called with as JSON; a value without a name gets one: "argument 1"."""
+    unnamed = {f"argument {number}": value for number, value in enumerate(args, start=1)}
+    given: Entry = json_ready({**unnamed, **kwargs})[0]
+    return given
+
+
+def raised_again(recorded: Entry) -> BaseException:
+    """Make an exception anew that was recorded in a watched loop, with its kind, its words and its code.
+
+    It is caught by the same `except` as the first one, if its kind is Python's own or agentlib's.
+    """
+    kind, words = str(recorded.get("error")), str(recorded.get("message", ""))
+    base = getattr(errors, kind, getattr(builtins, kind, Exception))
+    if not (isinstance(base, type) and issubclass(base, BaseException)):
+        base = Exception
+    # The reverse of `tools.words_of`, which puts the kind before the words where these say too little.
+    words = "" if words == f"{kind} with no message" else words.removeprefix(f"{kind}: ")
+    said = {"__str__": lambda _: words, "code": recorded.get("code", "tool_failed")}
+    made: Any = type(kind if kind.isidentifier() else "Exception", (base,), said)
+    problem: BaseException = made.__new__(made)  # some kinds want more arguments than were recorded
+    return problem
 
 
 # --- reading files ----------------------------------------------------------------------------------
@@ -370,9 +410,11 @@ def compare(left: Trace, right: Trace) -> list[Difference]:
     """Compare two traces step by step; an empty list means that they are equal.
 
     Within each step the events are compared in order, so that a step that differs does not make the
-    steps after it look different. Lines of a watched loop are left out: they say how, not what.
+    steps after it look different. Lines of a watched loop are left out: they say how, not what. Of its
+    history counts what it has become by the next model call, not in how many moves.
     """
-    left_steps, right_steps = _by_step(left), _by_step(right)
+    both_watched = left.watched and right.watched
+    left_steps, right_steps = _by_step(left, both_watched), _by_step(right, both_watched)
     differences = []
     for step in sorted(left_steps.keys() | right_steps.keys()):
         for one, other in zip_longest(left_steps.get(step, []), right_steps.get(step, [])):
@@ -381,9 +423,18 @@ def compare(left: Trace, right: Trace) -> list[Difference]:
     return differences
 
 
-def _by_step(trace: Trace) -> dict[int, list[Event]]:
+def _by_step(trace: Trace, with_history: bool) -> dict[int, list[Event]]:
     steps: dict[int, list[Event]] = defaultdict(list)
+    history: list[Entry] = []
+    before: list[Entry] = []  # as it was at the last model call
     for event in trace.events:
+        _grow(history, event, watched=True)
+        if with_history and event.kind in ("ask", "stop"):
+            same = 0
+            while same < min(len(history), len(before)) and history[same] == before[same]:
+                same += 1
+            steps[event.step].append(Event("history", event.step, entries=same, read=history[same:]))
+            before = history.copy()
         if event.kind not in ("line", "history"):
             steps[event.step].append(event)
     return steps

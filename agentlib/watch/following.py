@@ -10,6 +10,9 @@ from agentlib.messages import json_ready, json_text
 
 __all__ = ["FollowedHistory"]
 
+SHORT = 100
+"""A history of at most this many entries is compared as a whole at each line of the loop."""
+
 
 class FollowedHistory:
     """Knows where a loop keeps its history, and tells what has changed in it.
@@ -74,15 +77,21 @@ class FollowedHistory:
             for part in dict.values(entry)
         )
 
+    def looks_the_same(self, now: list[Any] | None) -> bool:
+        """True if a quick look finds no change: in a long history, the last few entries are all it looks at.
+
+        Comparing all of it at each line would take minutes in a run of a thousand steps. A change further
+        up is found when the model or a tool is called the next time.
+        """
+        if now is None or len(now) <= SHORT or len(now) != len(self._seen):
+            return False
+        return _equal(now[-10:], self._seen[-10:])
+
     def change(self, now: list[Any] | None) -> tuple[int, list[Any]] | None:
         """Say what is new: how many entries are as before, and those that follow. None = nothing."""
         if now is None or _equal(now, self._seen):
             return None
-        same = 0
-        for entry, seen in zip(now, self._seen, strict=False):
-            if not _equal(entry, seen):
-                break
-            same += 1
+        same = _same_at_start(now, self._seen)
         new = [json_ready(entry)[0] for entry in now[same:]]
         self._seen[same:] = [_copied(entry) for entry in now[same:]]
         # What cannot be compared looks changed each time, though nothing that can be shown has changed.
@@ -129,6 +138,18 @@ def _equal(one: Any, other: Any) -> bool:
         return bool(one == other)
     except Exception:
         return False
+
+
+def _same_at_start(one: list[Any], other: list[Any]) -> int:
+    """Count the entries that two lists have in common before the first difference, by halving."""
+    same, most = 0, min(len(one), len(other))
+    while same < most:
+        middle = (same + most + 1) // 2
+        if _equal(one[same:middle], other[same:middle]):
+            same = middle
+        else:
+            most = middle - 1
+    return same
 
 
 def _copied(value: Any, parents: tuple[int, ...] = ()) -> Any:

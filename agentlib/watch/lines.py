@@ -129,9 +129,9 @@ class LineTracer:
         if event == "line":
             if innermost:
                 self._last_frame = frame
-            self.look()
             # A comprehension, or a loop on one line, comes by again and again: telling it once is enough.
             if frame.f_lineno != self.line:
+                self.look()
                 self.line = frame.f_lineno or 0
                 self.new_line(self.line)
         if event in ("line", "opcode"):

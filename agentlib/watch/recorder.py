@@ -10,16 +10,17 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
+from agentlib.errors import ToolError
 from agentlib.messages import Entry, describe, json_ready, json_text, short, user
 from agentlib.tools import Tool, words_of
-from agentlib.trace import Event
+from agentlib.trace import Event, input_of
 from agentlib.watch.following import FollowedHistory
 from agentlib.watch.function import WatchedFunction
 from agentlib.watch.lines import LineTracer, LoopEnded
 
 __all__ = ["Recorder"]
 
-MOST_LINES_IN_A_ROW = 1_000
+MOST_LINES_IN_A_ROW = 200
 """Where more lines run and nothing else happens, only these and the last one are noted."""
 
 
@@ -39,7 +40,7 @@ class Recorder:
         self.calls = 0
         self.lines_in_a_row = 0
         self.ended: tuple[str, str] | None = None  # reason and detail, if the loop had to be ended
-        self.lines = LineTracer(loop, most_lines, self.new_line, self.look, self.end)
+        self.lines = LineTracer(loop, most_lines, self.new_line, self.glance, self.end)
         self.history = FollowedHistory(goal, self.lines.frames)
         self.thread = threading.get_ident()
 
@@ -59,6 +60,12 @@ class Recorder:
     def look(self) -> None:
         """Note how the history has changed, if it has."""
         self.note_change(self.history.now())
+
+    def glance(self) -> None:
+        """Do the same between two lines, where it has to be quick."""
+        now = self.history.now()
+        if not self.history.looks_the_same(now):
+            self.note_change(now)
 
     def note_change(self, history: list[Any] | None) -> None:
         change = self.history.change(history)
@@ -145,8 +152,8 @@ class Recorder:
             try:
                 reply = self.call(model, args, kwargs)
             except BaseException as problem:
-                said = {"type": "raised", "error": type(problem).__name__, "message": _words(problem)}
-                self.note("reply", entry=said, tokens=tokens, text="raised")
+                entry = {"type": "raised", **_raised(problem)}
+                self.note("reply", entry=entry, tokens=tokens, text="raised")
                 raise
             entry = json_ready(reply)[0]
             if not isinstance(entry, dict):
@@ -186,13 +193,11 @@ class Recorder:
         @functools.wraps(function)
         def watched(*args: Any, **kwargs: Any) -> Any:
             self.look()
-            given = {f"argument {number}": value for number, value in enumerate(args, start=1)} | kwargs
-            self.note("act", text=name, entry={"tool": name, "input": json_ready(given)[0]})
+            self.note("act", text=name, entry={"tool": name, "input": input_of(args, kwargs)})
             try:
                 result = self.call(function, args, kwargs)
             except BaseException as problem:
-                failed = {"error": type(problem).__name__, "message": _words(problem)}
-                self.note("result", entry=_result(name, failed), ran=True, text="raised")
+                self.note("result", entry=_result(name, _raised(problem)), ran=True, text="raised")
                 raise
             self.note("result", entry=_result(name, json_ready(result)[0]), ran=True)
             self.look()
@@ -212,6 +217,12 @@ class Recorder:
 
 def _result(name: str, result: Any) -> Entry:
     return {"role": "tool", "id": "", "tool": name, "result": result}
+
+
+def _raised(problem: BaseException) -> Entry:
+    """Describe an exception; `agentlib.trace.raised_again` makes it anew."""
+    code = {"code": problem.code} if isinstance(problem, ToolError) else {}
+    return {"error": type(problem).__name__, "message": _words(problem), **code}
 
 
 def _words(problem: BaseException) -> str:
