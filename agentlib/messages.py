@@ -434,22 +434,21 @@ def read_reply(reply: object, step: int) -> ReadReply:
     step: the number of the model call, used to name requests that came without an id.
     """
     try:
-        return _read(_copy_plain(reply), reply, step, [])
+        return _read(_copy_plain(reply), reply, step, plain=True)
     except Exception:
         pass  # not plain JSON: the slow way finds out what has to be changed
     if type(reply) is RecordedReply:
         return reply.again()
-    changes: list[str] = []
     try:
-        return _read(_plain(reply, changes, depth=0, parents=()), reply, step, changes)
+        return _read(_plain(reply, [], depth=0, parents=()), reply, step, plain=False)
     except KeyboardInterrupt:
         raise
     except BaseException:  # a dict whose own methods raise
         return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
 
 
-def _read(copy: Any, reply: Any, step: int, changes: list[str]) -> ReadReply:
-    """Say what a reply is, from its copy that is ready for JSON; `changes` says what was changed for that."""
+def _read(copy: Any, reply: Any, step: int, plain: bool) -> ReadReply:
+    """Say what a reply is, from its copy that is ready for JSON. plain: nothing was changed for that."""
     if type(copy) is not dict or not isinstance(reply, dict):
         return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
     usage = _take_usage(copy) if "usage" in copy else None
@@ -457,9 +456,12 @@ def _read(copy: Any, reply: Any, step: int, changes: list[str]) -> ReadReply:
     # A reply that names a tool is a request, whatever else is odd about it: text beside a request
     # does not make it an answer (FIELD_CASES F10).
     if type(tool) is str and not (kind == "tools" and calls):
+        changes = () if plain else _changes(reply)
         return _read_single(copy, kind, usage, step, changes)
     if type(calls) is list and calls and kind in ("tools", "answer"):
-        return _read_batch(copy, calls, usage, step, changes)
+        # An input stands two levels deeper here than in a single request.
+        each = [()] * len(calls) if plain else [_changes(call, -2) for call in reply["calls"]]
+        return _read_batch(copy, calls, usage, step, each)
     if kind == "tool":
         return _invalid(f'"tool" must be the name of a tool, but was {describe(tool)}.', reply, usage)
     if kind == "tools" and type(calls) is not list:
@@ -478,7 +480,7 @@ def _read(copy: Any, reply: Any, step: int, changes: list[str]) -> ReadReply:
 
 
 def _read_single(
-    copy: Entry, kind: object, usage: tuple[int, int] | None, step: int, changes: list[str]
+    copy: Entry, kind: object, usage: tuple[int, int] | None, step: int, changes: tuple[str, ...]
 ) -> ReadReply:
     problem = "" if kind in ("tool", "answer") else f'its "type" must be "tool", but was {describe(kind)}'
     name = copy.get("id")
@@ -492,14 +494,15 @@ def _read_single(
 
 
 def _read_batch(
-    copy: Entry, calls: list[Any], usage: tuple[int, int] | None, step: int, changes: list[str]
+    copy: Entry, calls: list[Any], usage: tuple[int, int] | None, step: int, changes: list[tuple[str, ...]]
 ) -> ReadReply:
     for number, call in enumerate(calls, start=1):
         if type(call) is not dict or type(call.get("tool")) is not str:
             problem = f"Request {number} of {len(calls)} names no tool: {describe(call)}."
             return _invalid(problem, copy, usage)
     names = _unique_ids([call.get("id") for call in calls], step)
-    read = [_read_call(name, call, "", changes) for name, call in zip(names, calls, strict=True)]
+    each = zip(names, calls, changes, strict=True)
+    read = [_read_call(name, call, "", changed) for name, call, changed in each]
     stored = [{"id": call.id, "tool": call.tool, "input": call.input} for call in read]
     entry = {**copy, "role": "model", "type": "tools", "calls": stored}
     chars = _tidy(entry, ("tool", "input", "id"))
@@ -550,7 +553,14 @@ def _unique_ids(given: list[object], step: int) -> list[str]:
     return names
 
 
-def _read_call(name: str, request: Entry, problem: str, changes: list[str]) -> ReadCall:
+def _changes(request: Any, more_depth: int = 0) -> tuple[str, ...]:
+    """Say what of a request, as the model gave it, has to be changed to be ready for JSON."""
+    if not isinstance(request, dict):
+        return ()
+    return json_ready([request.get("tool"), request.get("input")], more_depth)[2]
+
+
+def _read_call(name: str, request: Entry, problem: str, changes: tuple[str, ...]) -> ReadCall:
     """Read one request out of a reply that is ready for JSON; `changes` says what was changed for that."""
     tool, given = request["tool"], request.get("input")
     text = _text_of(given)
@@ -562,7 +572,7 @@ def _read_call(name: str, request: Entry, problem: str, changes: list[str]) -> R
     elif type(given) is not dict:
         problem = f'"input" must be an object with the arguments, but was {describe(given)}'
     elif changes and not problem:
-        problem = f"the request must hold plain JSON values: {'; '.join(dict.fromkeys(changes))}"
+        problem = f"the request must hold plain JSON values: {'; '.join(changes)}"
     return ReadCall(name, tool, given, text, call_key(tool, given, text), problem)
 
 
