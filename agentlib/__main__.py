@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from agentlib.checks.commands import add_check, add_reset
+
 __all__ = ["main"]
 
 PACKAGE_DIR = Path(__file__).resolve().parent
@@ -184,6 +186,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m agentlib", description="The course on agent loops.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_lab(commands)
+    add_check(commands)
+    add_reset(commands)
     return parser
 
 

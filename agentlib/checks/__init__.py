@@ -1,7 +1,7 @@
 """Checks for the exercises: what each must do, and hints that name what is wrong.
 
-`check("ex01_write_the_loop", run_agent)` gives a report. It plays the model and the tools and judges by what they
-saw; the learner's source is never read.
+`check("ex01_write_the_loop", run_agent)` gives a report. It plays the model and the tools and judges by what
+they saw; the learner's source is never read.
 """
 
 from typing import Any

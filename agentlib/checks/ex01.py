@@ -25,7 +25,8 @@ EXERCISE = Exercise(
             "goal_first", 1, "asks the model, and its first call reads the goal alone",
             (
                 "What is in the history before anything has happened?",
-                'Start with `history = [{"role": "user", "text": goal}]`, inside the function, and call `model(history)`.',
+                'Start with `history = [{"role": "user", "text": goal}]`, inside the function, and call '
+                '`model(history)`.',
             ),
             loops.begins_with_the_goal,
         ),
@@ -42,7 +43,8 @@ EXERCISE = Exercise(
             "request_kept", 2, "keeps every request of the model in the history",
             (
                 "What happens to `reply` between asking and acting?",
-                "The model remembers nothing. Append the reply itself to the history before you run the tool.",
+                "The model remembers nothing. Append the reply itself to the history before you run the "
+                "tool.",
             ),
             loops.keeps_requests,
             CHAIN[:2],
@@ -69,7 +71,8 @@ EXERCISE = Exercise(
             "step_limit", 2, 'asks at most max_steps times, then ends with no answer and "step limit"',
             (
                 "Which part of your loop counts, and what is returned when the count is over?",
-                "`for step in range(1, max_steps + 1)` asks exactly max_steps times; the return for the limit stands "
+                "`for step in range(1, max_steps + 1)` asks exactly max_steps times; the return for the "
+                "limit stands "
                 "behind the loop, with `None` for the answer.",
             ),
             loops.stops_at_the_limit,
@@ -79,7 +82,8 @@ EXERCISE = Exercise(
             "failures", 1, "turns a failing tool and an unknown tool into results, and goes on",
             (
                 "Which line can raise, and what should the model read then?",
-                "Put `try` around the tool call alone, `except Exception as problem`, and record `str(problem)` as the "
+                "Put `try` around the tool call alone, `except Exception as problem`, and record "
+                "`str(problem)` as the "
                 "result. A name that is not in `tools` gets a result that says so.",
             ),
             loops.failures_become_results,
@@ -89,7 +93,8 @@ EXERCISE = Exercise(
             "interrupt", 1, "lets Ctrl-C through: it leaves the function",
             (
                 "A person must be able to stop the loop. What catches the interrupt?",
-                "`except Exception` lets KeyboardInterrupt pass; a bare `except:` and `except BaseException` do not.",
+                "`except Exception` lets KeyboardInterrupt pass; a bare `except:` and `except "
+                "BaseException` do not.",
             ),
             loops.interrupt_leaves,
             CHAIN,

@@ -1,4 +1,4 @@
-"""What an exercise is: scenarios to play, and criteria that judge only what was seen while they were played."""
+"""What an exercise is: scenarios to play, and criteria that judge only what was seen meanwhile."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ class Fault:
 
 
 class Logs(Mapping[str, Log]):
-    """The logs of an exercise by the scenario's name; a scenario is played when its log is first asked for."""
+    """The logs of an exercise by scenario; a scenario is played when its log is first asked for."""
 
     def __init__(self, scenarios: Mapping[str, Scenario], play: Callable[[Scenario], Log]) -> None:
         self._scenarios = scenarios

@@ -1,4 +1,4 @@
-"""The learner's functions in this process: called with a time limit, their errors told with their own line."""
+"""The learner's functions in this process: called with a time limit, errors told with their own line."""
 
 import builtins
 import contextlib
@@ -36,12 +36,12 @@ class RunEnded(BaseException):
 class TimeLimit:
     """Ends a block of code after some seconds, whatever it is doing, by raising RunEnded in it.
 
-    A bare `except:` can swallow that. So it is raised once more at the next line, which is then the one of the
-    `except`, and from then on again and again, thousands of times a second: sooner or later one comes while no
-    `try` is around. Nothing is raised inside this folder's own code, nor while `paused`.
-    In the main thread a timer signal does it, which ends a `time.sleep` too. In other threads, and on Windows,
-    a second thread asks Python to raise it; Python does so when it next runs a loop or a call in Python code.
-    (There a loop within a loop that swallows everything, and never asks the model, may live on for some seconds.)
+    A bare `except:` can swallow that. So it is raised once more at the next line, which is then the one of
+    the `except`, and from then on again and again, thousands of times a second: sooner or later one comes
+    while no `try` is around. Nothing is raised inside this folder's own code, nor while `paused`.
+    In the main thread a timer signal does it, which ends a `time.sleep` too. In other threads, and on
+    Windows, a second thread asks Python to raise it; Python does so when it next goes round a loop or calls a
+    function. (There a loop in a loop that swallows everything and never asks the model can live on for long.)
     """
 
     def __init__(self, seconds: float) -> None:
@@ -100,7 +100,7 @@ class TimeLimit:
             signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS, KNOCK_SECONDS)
 
     def may_raise_at(self, frame: FrameType | None) -> bool:
-        """Whether RunEnded may be raised now, in this frame: not in our own code, which must stay in order."""
+        """Whether RunEnded may be raised now, in this frame; never in our own, which must stay in order."""
         ours = frame is not None and frame.f_code.co_filename.startswith(OUR_DIR)
         return self.inside and not self.paused and not ours
 
@@ -261,7 +261,7 @@ def error_like(wanted: Entry) -> Exception:
 
 
 def error_of(problem: BaseException, function: Callable[..., Any] | None = None) -> Entry:
-    """Describe an error with the learner's own line: the deepest one that is neither ours nor the library's."""
+    """Describe an error with the learner's own line: the deepest one in the file of their function."""
     own = getattr(getattr(function, "__code__", None), "co_filename", None)
     frames = list(traceback.walk_tb(problem.__traceback__))
     theirs = [(frame, line) for frame, line in frames if not frame.f_code.co_filename.startswith(OUR_DIR)]

@@ -166,7 +166,8 @@ def begins_with_the_goal(logs: Logs) -> Fault | None:
         asked = log.asks[0]
         if len(asked.args) + len(asked.kwargs) != 1 or not asked.args:
             return Fault(
-                f"the model was called with {len(asked.args)} positional and {len(asked.kwargs)} named values",
+                f"the model was called with {len(asked.args)} positional and {len(asked.kwargs)} named "
+                "values",
                 "The model takes one thing: the history.",
             )
         history = asked.args[0]
@@ -178,7 +179,8 @@ def begins_with_the_goal(logs: Logs) -> Fault | None:
         if name == "second errand" and len(history) > 1:
             return Fault(
                 f"a second run of the function began with {len(history)} entries: {sketch(history)}",
-                "Something is left over from the run before. Where is the list made: inside the function, or once "
+                "Something is left over from the run before. Where is the list made: inside the "
+                "function, or once "
                 "when it is defined?",
             )
         if len(history) != 1:
@@ -214,7 +216,8 @@ def _runs(log: Log, requests: list[Entry]) -> Fault | None:
             if waiting:
                 wanted = requests[number]
                 return Fault(
-                    f"the model asked for {call_words(wanted['tool'], wanted['input'])}; no tool ran before it was "
+                    f"the model asked for {call_words(wanted['tool'], wanted['input'])}; no tool ran "
+                    "before it was "
                     "asked again",
                     "Which line calls the tool? Is it reached for every request?",
                 )
@@ -231,7 +234,8 @@ def _runs(log: Log, requests: list[Entry]) -> Fault | None:
         if call.args:
             return Fault(
                 f"{call.tool} was called with {shortened(json_text(call.args))} in one piece",
-                "The input is a dict of named arguments. How do you hand a dict to a function as named arguments?",
+                "The input is a dict of named arguments. How do you hand a dict to a function as named "
+                "arguments?",
             )
         if call.tool != wanted["tool"] or json_text(call.kwargs) != json_text(wanted["input"]):
             if call.tool == wanted["tool"] and call.kwargs == wanted["input"]:
@@ -267,7 +271,8 @@ def _not_asked_again(log: Log, after: str) -> Fault:
     if fault is not None:
         return Fault(f"after {after}: {fault.seen}", fault.hint)
     return Fault(
-        f"after {after} the model was not asked again; the function returned {shortened(json_text(log.outcome.get('returned')))}",
+        f"after {after} the model was not asked again; the function returned "
+        f"{shortened(json_text(log.outcome.get('returned')))}",
         "A result is no end. What has to happen after it, so that the model can read it?",
     )
 
@@ -291,8 +296,10 @@ def keeps_requests(logs: Logs) -> Fault | None:
                     )
                     if earlier < number:
                         return Fault(
-                            f"call {number + 2} read {sketch(history)}; the earlier request for {asked} was gone",
-                            "The history has to grow. Which line makes it anew, or throws older entries away?",
+                            f"call {number + 2} read {sketch(history)}; the earlier request for {asked} "
+                            "was gone",
+                            "The history has to grow. Which line makes it anew, or throws older entries "
+                            "away?",
                         )
                     return Fault(seen)
                 copies = sum(position([entry], wanted["tool"], wanted["input"]) == 0 for entry in history)
@@ -322,12 +329,14 @@ def keeps_results(logs: Logs) -> Fault | None:
             kept = results_in(history)
             if len(kept) < number + 1:
                 return Fault(
-                    f"call {number + 2} read {sketch(history)}: {len(kept)} results for {number + 1} requests",
+                    f"call {number + 2} read {sketch(history)}: {len(kept)} results for {number + 1} "
+                    "requests",
                     "Earlier results must stay. Which line throws them away?",
                 )
             if len(kept) > number + 1:
                 return Fault(
-                    f"call {number + 2} read {sketch(history)}: {len(kept)} results for {number + 1} requests",
+                    f"call {number + 2} read {sketch(history)}: {len(kept)} results for {number + 1} "
+                    "requests",
                     "One request, one result. How many lines put a result into the history?",
                 )
     return None
@@ -348,7 +357,8 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
         odd = [entry for entry in behind if isinstance(entry, dict)]
         if odd:
             return Fault(
-                f"call {call} read {sketch(history)}; what stands behind the request is {shortened(json_text(odd[-1]))}",
+                f"call {call} read {sketch(history)}; what stands behind the request is "
+                f"{shortened(json_text(odd[-1]))}",
                 'A result is an entry with the role "tool". Compare yours with the task.',
             )
         return Fault(f"call {call} read {sketch(history)}; the result of {asked} was missing")
@@ -401,9 +411,11 @@ def stops_at_the_limit(logs: Logs) -> Fault | None:
     steps = len(log.facts["requests"]) + 1
     if log.returned.get("stopped") == "step limit" or len(log.asks) < steps:
         return Fault(
-            f"with max_steps={steps} the answer comes in call {steps}, the last one that is allowed; the model was "
+            f"with max_steps={steps} the answer comes in call {steps}, the last one that is allowed; the "
+            "model was "
             f"asked {times(len(log.asks))} and the run ended as {json_text(log.returned.get('stopped'))}",
-            "The last allowed call counts in full: an answer in it is an answer. When do you look at the limit?",
+            "The last allowed call counts in full: an answer in it is an answer. When do you look at the "
+            "limit?",
         )
     return answers_at_the_end(log, steps)
 
@@ -415,7 +427,8 @@ def at_the_limit(log: Log, limit: int) -> Fault | None:
     if asked > limit:
         return Fault(
             f"with {given} the model was asked a call too many: call {limit + 1} was made",
-            "Count with max_steps=1 on paper: how often is the model asked? The limit is looked at before a call.",
+            "Count with max_steps=1 on paper: how often is the model asked? The limit is looked at "
+            "before a call.",
         )
     if "returned" not in log.outcome:
         fault = crash(log)
@@ -423,7 +436,8 @@ def at_the_limit(log: Log, limit: int) -> Fault | None:
     if asked < limit:
         return Fault(
             f"with {given} the model was asked {times(asked)}",
-            "All the steps that are allowed may be used. From which number does your count start, and where does it end?",
+            "All the steps that are allowed may be used. From which number does your count start, and "
+            "where does it end?",
         )
     return wrong_end(log, None, limit, "step limit")
 
@@ -443,15 +457,17 @@ def _tool_failures(log: Log) -> Fault | None:
         if history is None:
             return _end_after_failure(log, what)
         kept = results_in(history)
-        if len(kept) <= number or not is_result(history[-1]) and not is_result(history[-2]):
+        if len(kept) <= number or (not is_result(history[-1]) and not is_result(history[-2])):
             return Fault(
                 f"{what}; call {number + 2} read {sketch(history)}, with no result for it",
-                "A request without a result leaves the model in the dark. What do you append when the tool fails?",
+                "A request without a result leaves the model in the dark. What do you append when the "
+                "tool fails?",
             )
         if message not in str(kept[-1]) and message not in json_text(kept[-1]):
             return Fault(
                 f"{what}; the result that the model reads is {shortened(json_text(kept[-1]))}",
-                "The tool's own message says what went wrong; the model needs these very words. Where do they get lost?",
+                "The tool's own message says what went wrong; the model needs these very words. Where do "
+                "they get lost?",
             )
     again = [f"{tool}" for tool, _ in log.tool_runs]
     if len(again) > len(facts["requests"]):

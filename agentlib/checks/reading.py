@@ -171,7 +171,8 @@ def crash(log: Log) -> Fault | None:
         return Fault("a tool was called over and over; the run was ended from outside")
     if outcome.get("ended") == TOO_LONG:
         return Fault(
-            f"after {log.scenario.seconds:g} seconds the function was still running; by then it had asked the "
+            f"after {log.scenario.seconds:g} seconds the function was still running; by then it had asked "
+            "the "
             f"model {times(asked)}",
             "Something goes round without asking the model. Which loop of yours never gets to its end?",
         )
@@ -215,7 +216,8 @@ def wrong_end(log: Log, answer: str | None, steps: int, stopped: str) -> Fault |
     if value["answer"] != answer:
         if answer is None:
             return Fault(
-                f'there was no answer from the model, but "answer" was {shortened(json_text(value["answer"]))}',
+                'there was no answer from the model, but "answer" was '
+                f"{shortened(json_text(value['answer']))}",
                 'The model gave no answer. Which value says "there is none"? Nothing may be made up.',
             )
         return Fault(

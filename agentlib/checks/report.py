@@ -99,7 +99,8 @@ class Report:
     def verdict(self) -> str:
         """The last line: what to do now."""
         if not self.started:
-            return f"{self.short_name}: not started yet. Write your code in place of `raise NotImplementedError`."
+            todo = "Write your code in place of `raise NotImplementedError()`, then run this again."
+            return f"{self.short_name}: not started yet. {todo}"
         if self.passed:
             return "All met. Well done."
         missing = next(result for result in self.results if result.status == NOT_YET)
@@ -146,7 +147,8 @@ class Report:
             )
         )
         return (
-            f'<table><caption style="text-align:left;caption-side:top"><strong>{html.escape(caption)}</strong>'
+            "<table><caption "
+            f'style="text-align:left;caption-side:top"><strong>{html.escape(caption)}</strong>'
             f"</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{after}"
         )
 
@@ -180,7 +182,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return [*lines, line]
 
 
-# Colours that colour-blind people can tell apart, readable on a light and on a dark page; the words say the same.
+# Colours that colour-blind people can tell apart, on a light and on a dark page; the words say the same.
 COLOURS = {OK: "#0072b2", NOT_YET: "#d55e00", NOT_REACHED: "#888888"}
 
 
@@ -193,7 +195,8 @@ def _row(result: Result) -> str:
             f"<div>Seen: {_code(result.seen)}</div><div>Hint: {_code(result.hints[0])}</div>"
             f"<details><summary>A second hint</summary>{_code(result.hints[1])}</details>"
         )
-    state = f'<strong style="border-left:0.4em solid {COLOURS[result.status]};padding-left:0.4em">{result.status}</strong>'
+    bar = f"border-left:0.4em solid {COLOURS[result.status]};padding-left:0.4em"
+    state = f'<strong style="{bar}">{result.status}</strong>'
     return (
         f'<tr><th scope="row" style="text-align:left;font-weight:normal">{_code(result.wanted)}</th>'
         f"<td {side}>{state}</td><td {side}>{points}</td><td {side}>{seen}</td></tr>"

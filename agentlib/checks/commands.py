@@ -1,0 +1,137 @@
+"""The commands `check` and `reset` of `python -m agentlib`."""
+
+import argparse
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentlib.checks import EXERCISES, find_exercise
+from agentlib.checks.checking import check_functions
+from agentlib.checks.exercise import Exercise
+from agentlib.checks.notebook import NotebookProblem, functions_in, read_notebook, run_cells
+from agentlib.checks.report import Report
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+__all__ = ["add_check", "add_reset", "check_file", "reset_exercise"]
+
+COURSE_DIR = Path(__file__).resolve().parents[2]
+FRESH_DIR = Path(__file__).resolve().parent / "fresh"
+"""The exercises as they are handed out; `agentlib.checks.make` writes them."""
+
+
+def exercise_of(path: Path) -> Exercise:
+    """Tell from a file's name which exercise it is: "ex02_three_stops.ipynb", "my ex02 (1).ipynb"."""
+    for exercise in EXERCISES.values():
+        if exercise.name in path.stem or exercise.name.split("_")[0] in path.stem.lower():
+            return exercise
+    raise NotebookProblem(
+        f"{path}: its name does not say which exercise it is; it should begin with one of "
+        f"{', '.join(name.split('_')[0] for name in EXERCISES)}."
+    )
+
+
+def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
+    """Find the notebook of what was given: a file, or the name of an exercise."""
+    path = Path(name)
+    if path.suffix == ".ipynb" or path.exists():
+        return path
+    try:
+        return course_dir / "exercises" / f"{find_exercise(name).name}.ipynb"
+    except ValueError as problem:
+        raise NotebookProblem(f"There is no file {name}. {problem}") from None
+
+
+def check_file(path: Path, seed: int | None = None, cell_seconds: float = 30.0) -> Report:
+    """Run the code of one notebook and check it. Raises NotebookProblem if that cannot be done."""
+    exercise = exercise_of(path)
+    ran = run_cells(read_notebook(path), cell_seconds)
+    functions = functions_in(ran, exercise.functions, path)
+    report = check_functions(exercise, functions, seed)
+    problems = tuple(problem for problem in ran.problems if report.started or "not started" not in problem)
+    return Report(
+        report.exercise, report.title, report.seed, report.started, report.results, (*report.notes, *problems)
+    )
+
+
+def run_check(arguments: argparse.Namespace) -> int:
+    """Check one exercise. Returns 0 if all is met, 1 if not, 2 if it could not be checked."""
+    try:
+        report = check_file(find_file(arguments.what), arguments.seed)
+    except NotebookProblem as problem:
+        if arguments.json:
+            print(json.dumps({"problem": str(problem)}, ensure_ascii=False))
+        print(problem, file=sys.stderr)
+        return 2
+    print(report.as_json() if arguments.json else report.text(more=arguments.more))
+    return 0 if report.passed else 1
+
+
+def add_check(commands: "Commands") -> None:
+    """Add `check` to the command line."""
+    parser = commands.add_parser(
+        "check",
+        help="check an exercise",
+        description="Run the code of an exercise's notebook and say what it does and what not yet.",
+    )
+    parser.add_argument("what", help="a notebook file, or the name of an exercise such as ex02")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--more", action="store_true", help="show the second hints too")
+    parser.add_argument("--seed", type=int, help="the seed of the data, to repeat a check exactly")
+    parser.set_defaults(run=run_check)
+
+
+def reset_exercise(name: str, course_dir: Path = COURSE_DIR, now: datetime | None = None) -> str:
+    """Put one exercise back to its beginning; the file that is there is kept beside it. Says what it did.
+
+    now: the time for the old file's name; None = the clock's.
+    Raises ValueError if there is no such exercise.
+    """
+    exercise = find_exercise(name)
+    target = course_dir / "exercises" / f"{exercise.name}.ipynb"
+    fresh = (FRESH_DIR / target.name).read_text(encoding="utf-8")
+    if target.exists():
+        if target.read_text(encoding="utf-8") == fresh:
+            return f"{exercise.name}: is as it was at the beginning."
+        stamp = (now or datetime.now()).strftime("%Y-%m-%d_%H-%M-%S")
+        kept = target.with_name(f"{target.stem}.before_{stamp}.ipynb")
+        number = 2
+        while kept.exists():
+            kept = target.with_name(f"{target.stem}.before_{stamp}_{number}.ipynb")
+            number += 1
+        target.rename(kept)
+        said = f"{exercise.name}: put back to its beginning; your work is kept in {kept.name}."
+    else:
+        said = f"{exercise.name}: was missing, and is there again."
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(fresh, encoding="utf-8")
+    return said
+
+
+def run_reset(arguments: argparse.Namespace) -> int:
+    """Reset the exercises that were named. Returns 0, or 2 if that cannot be done."""
+    if arguments.all == bool(arguments.names):
+        print("Name the exercises to put back, or say --all.", file=sys.stderr)
+        return 2
+    try:
+        for name in EXERCISES if arguments.all else arguments.names:
+            print(reset_exercise(name))
+    except (ValueError, OSError) as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    return 0
+
+
+def add_reset(commands: "Commands") -> None:
+    """Add `reset` to the command line."""
+    parser = commands.add_parser(
+        "reset",
+        help="put an exercise back to its beginning",
+        description="Put exercises back to their beginning. What you wrote is kept in a file beside it.",
+    )
+    parser.add_argument("names", nargs="*", metavar="EXERCISE", help="such as ex02")
+    parser.add_argument("--all", action="store_true", help="all of them")
+    parser.set_defaults(run=run_reset)
