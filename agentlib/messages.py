@@ -460,7 +460,7 @@ def _read(copy: Any, reply: Any, step: int, plain: bool) -> ReadReply:
         return _read_single(copy, kind, usage, step, changes)
     if type(calls) is list and calls and kind in ("tools", "answer"):
         # An input stands two levels deeper here than in a single request.
-        each = [()] * len(calls) if plain else [_changes(call, -2) for call in reply["calls"]]
+        each = [() if plain else _changes(call, -2) for call in reply["calls"]]
         return _read_batch(copy, calls, usage, step, each)
     if kind == "tool":
         return _invalid(f'"tool" must be the name of a tool, but was {describe(tool)}.', reply, usage)
