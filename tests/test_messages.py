@@ -364,6 +364,27 @@ def test_a_reply_that_names_a_tool_is_a_request_whatever_else_is_wrong_with_it(r
     assert_json_ready(read.entry)
 
 
+@pytest.mark.parametrize(
+    "beside", [{"text": "half \ud800"}, {"signature": math.nan}, {"id": "\ud800"}, {"usage": {1}}]
+)
+def test_what_is_odd_beside_a_request_does_not_hold_it_up(beside):
+    for reply in (ask("look", n=1), ask_together(ask("look", n=1))):
+        read = read_reply({**reply, **beside}, 1)
+        assert (read.calls[0].input, read.calls[0].problem) == ({"n": 1}, "")
+        assert_json_ready(read.entry)
+
+
+def test_an_odd_request_does_not_hold_up_the_others_of_its_reply():
+    read = read_reply(ask_together(ask("look", n={1}), ask("look", n=2), ask("look", n=nested(48))), 1)
+    assert ["changed" in call.problem or "became" in call.problem for call in read.calls] == [
+        True,
+        False,
+        False,
+    ]
+    assert "nested deeper" in read.calls[2].problem
+    assert read_reply(ask_together(ask("look", n=nested(47))), 1).calls[0].problem == ""
+
+
 def test_a_tuple_in_an_input_becomes_a_list_and_the_request_is_run():
     read = read_reply(ask("look", at=(1, 2)), 1)
     assert (read.calls[0].input, read.calls[0].problem) == ({"at": [1, 2]}, "")
