@@ -103,6 +103,16 @@ def widget_state(notebook: Notebook, path: Path) -> list[str]:
     return ["metadata.widgets is stored"] if "widgets" in notebook["metadata"] else []
 
 
+def no_views_without_state(notebook: Notebook, path: Path) -> list[str]:
+    """A stored view of a widget whose state is not stored shows as an error, in place of the static form."""
+    return [
+        f"{where} stores the view of a widget"
+        for where, cell in cells(notebook, "code")
+        for output in cell["outputs"]
+        if "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+    ]
+
+
 def errors_are_meant(notebook: Notebook, path: Path) -> list[str]:
     """An error stands only where the lesson shows one, in a cell tagged raises-exception."""
     problems = []
@@ -267,6 +277,7 @@ def count_words(markdown: str) -> int:
 
 CHECKS: list[Check] = [
     widget_state,
+    no_views_without_state,
     errors_are_meant,
     one_clean_run,
     nothing_is_held_back,

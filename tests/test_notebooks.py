@@ -10,6 +10,7 @@ from tests.notebook_checks import (
     cell_ids,
     errors_are_meant,
     links_lead_somewhere,
+    no_views_without_state,
     nothing_is_held_back,
     one_clean_run,
     pictures_in_words,
@@ -51,6 +52,7 @@ def code(source="x = 1", *outputs, count=None, **metadata):
 
 def display(**data):
     kinds = {"html": "text/html", "png": "image/png", "svg": "image/svg+xml", "plain": "text/plain"}
+    kinds["view"] = "application/vnd.jupyter.widget-view+json"
     return {
         "output_type": "display_data",
         "metadata": {},
@@ -137,6 +139,7 @@ def test_a_good_notebook_passes_every_check(name, place):
 
 BAD = [
     (widget_state, notebook(widgets={}), "metadata.widgets"),
+    (no_views_without_state, notebook(code("x = 1", display(view={}))), "the view of a widget"),
     (errors_are_meant, notebook(code("int('x')", ERROR)), "is not tagged"),
     (errors_are_meant, notebook(code(tags=["raises-exception"])), "ends without an error"),
     (one_clean_run, {"cells": [code()], "metadata": {}}, "[None]"),
