@@ -45,6 +45,21 @@ class Lab:
         dark = "false" if "Dark" in name else "true"
         self.page.wait_for_selector(f"body[data-jp-theme-light='{dark}']", state="attached")
 
+    def copy(self, old: str, new: str) -> None:
+        """Copy a saved notebook inside JupyterLab's folder."""
+        api = f"{self.address}/api/contents"
+        self.page.wait_for_timeout(1_000)
+        notebook = self.page.request.get(f"{api}/{old}").json()
+        done = self.page.evaluate(
+            """async ([url, data]) => {
+              const token = document.cookie.match(/_xsrf=([^;]*)/)?.[1] ?? "";
+              const headers = { "Content-Type": "application/json", "X-XSRFToken": token };
+              return (await fetch(url, { method: "PUT", headers, body: JSON.stringify(data) })).ok;
+            }""",
+            [f"{api}/{new}", {"type": "notebook", "content": notebook["content"]}],
+        )
+        assert done, f"{old} could not be copied to {new}"
+
     def cells(self) -> int:
         return int(self.page.locator(CELL).count())
 
