@@ -1,0 +1,271 @@
+"""The figures of lessons 01 to 05 come out of agentlib's loop and of a hand-written one alike."""
+
+import inspect
+
+import pytest
+
+from agentlib import run_agent, stops
+from agentlib.costs import coins_after, tokens_read_total
+from agentlib.labs import blue_mugs, capitals, shop, trains, weather
+from agentlib.models import RecordingModel
+from tests import handwritten
+
+
+def by_agentlib(model, tools, goal, max_steps=10, **options):
+    run = run_agent(model, tools, goal, max_steps, **options)
+    return {"answer": run.answer, "stopped": run.stopped, "steps": run.steps, "history": run.history}
+
+
+LOOPS = {"agentlib": by_agentlib, "by hand": handwritten.run_agent}
+both_loops = pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+
+
+def results(history):
+    return [entry["result"] for entry in history if "result" in entry]
+
+
+def failed(history):
+    return [result for result in results(history) if isinstance(result, dict) and "error" in result]
+
+
+def coins(loop, lab_model, tools, goal, max_steps):
+    """Coins after each call: one for each entry that a call reads."""
+    seen = RecordingModel(lab_model)
+    loop(seen, tools, goal, max_steps)
+    sums = [0]
+    for history in seen.histories:
+        sums.append(sums[-1] + len(history))
+    return sums[1:]
+
+
+def test_the_hand_written_loop_has_about_20_lines_and_nothing_of_agentlib():
+    lines = inspect.getsource(handwritten.run_agent).splitlines()
+    assert len(lines) <= 20
+    assert "import" not in inspect.getsource(handwritten)
+
+
+# --- 01 weather -------------------------------------------------------------------------------------
+
+
+@both_loops
+def test_01_the_weather_question_is_answered_in_2_steps_under_a_limit_of_5(loop):
+    end = loop(weather.model(), weather.TOOLS, weather.GOAL, 5)
+    assert weather.GOAL == "Do I need to carry water in Chennai today?"
+    assert (end["stopped"], end["steps"], results(end["history"])) == ("answered", 2, ["34 C and humid"])
+    assert "34 C and humid" in end["answer"]
+
+
+def test_01_what_the_weather_tool_knows():
+    assert weather.weather_in("Chennai") == "34 C and humid"
+    assert weather.weather_in("Shimla") == "12 C and clear"
+    with pytest.raises(Exception, match="Mumbai"):
+        weather.weather_in("Mumbai")
+
+
+@both_loops
+@pytest.mark.parametrize("limit", [1, 5])
+def test_01_only_the_step_limit_stops_a_model_that_asks_for_mumbai_for_ever(loop, limit):
+    end = loop(weather.looping_model(), weather.TOOLS, weather.GOAL, limit)
+    assert (end["stopped"], end["steps"], end["answer"]) == ("step limit", limit, None)
+    assert len(failed(end["history"])) == limit
+
+
+# --- 02 blue mugs -----------------------------------------------------------------------------------
+
+
+@both_loops
+def test_02_blue_mugs_take_4_calls_3_tool_runs_1_error_and_8_entries(loop):
+    model = RecordingModel(blue_mugs.model())
+    end = loop(model, blue_mugs.TOOLS, blue_mugs.GOAL)
+    assert blue_mugs.GOAL == "Which warehouse has more blue mugs?"
+    assert (end["stopped"], end["steps"], len(model.replies)) == ("answered", 4, 4)
+    assert (len(results(end["history"])), len(failed(end["history"])), len(end["history"])) == (3, 1, 8)
+    assert results(end["history"])[0]["message"] == 'Unknown warehouse "North". Use "north" or "south".'
+    counts = [result["blue_mugs"] for result in results(end["history"])[1:]]
+    assert counts == [140, 95]
+    assert [reply["input"]["warehouse"] for reply in model.replies[:3]] == ["North", "north", "south"]
+
+
+def test_02_agentlib_counts_them_so_too():
+    run = run_agent(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL)
+    assert (run.steps, run.tool_runs, run.errors, len(run.history)) == (4, 3, 1, 8)
+
+
+@both_loops
+def test_02_with_2_steps_there_is_no_answer_and_5_entries(loop):
+    end = loop(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL, 2)
+    assert (end["stopped"], end["steps"], end["answer"], len(end["history"])) == ("step limit", 2, None, 5)
+
+
+@both_loops
+@pytest.mark.parametrize(("limit", "stopped"), [(3, "step limit"), (4, "answered"), (5, "answered")])
+def test_02_4_steps_are_just_enough(loop, limit, stopped):
+    assert loop(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL, limit)["stopped"] == stopped
+
+
+def test_02_without_the_try_the_same_run_crashes():
+    source = inspect.getsource(handwritten.run_agent)
+    fragile = source.replace("        try:\n            result", "        result").replace(
+        "        except Exception as problem:\n"
+        '            result = {"error": type(problem).__name__, "message": str(problem)}\n',
+        "",
+    )
+    assert "try" not in fragile
+    names = {}
+    exec(fragile, names)
+    with pytest.raises(ValueError, match='Unknown warehouse "North"'):
+        names["run_agent"](blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL)
+
+
+# --- 03 stop rules ----------------------------------------------------------------------------------
+
+
+def test_03_the_limits_are_4_steps_and_20_coins():
+    assert (shop.MAX_STEPS, shop.BUDGET_COINS) == (4, 20)
+
+
+@both_loops
+@pytest.mark.parametrize(("order", "steps", "spent"), [("1042", 2, 4), ("1043", 3, 9), ("1044", 3, 9)])
+def test_03_orders_that_are_there_are_answered_within_both_limits(loop, order, steps, spent):
+    end = loop(shop.model(), shop.TOOLS, shop.GOALS[order], shop.MAX_STEPS)
+    assert (end["stopped"], end["steps"]) == ("answered", steps)
+    assert coins(loop, shop.model(), shop.TOOLS, shop.GOALS[order], shop.MAX_STEPS)[-1] == spent
+
+
+@both_loops
+def test_03_order_1099_costs_1_4_9_16_coins_and_ends_at_the_step_limit(loop):
+    goal = shop.GOALS["1099"]
+    end = loop(shop.model(), shop.TOOLS, goal, shop.MAX_STEPS)
+    assert (end["stopped"], end["steps"], end["answer"]) == ("step limit", 4, None)
+    assert coins(loop, shop.model(), shop.TOOLS, goal, shop.MAX_STEPS) == [1, 4, 9, 16]
+    assert "1099 was not found. Please check the number." in shop.honest_message(end["history"])
+
+
+@both_loops
+@pytest.mark.parametrize(("limit", "spent"), [(3, 9), (8, 64)])
+def test_03_order_1099_with_other_limits(loop, limit, spent):
+    assert coins(loop, shop.model(), shop.TOOLS, shop.GOALS["1099"], limit)[-1] == spent == coins_after(limit)
+
+
+def test_03_both_limits_would_break_before_call_5_and_the_step_limit_is_looked_at_first():
+    run = run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], 4, stops=stops.CoinBudget(20))
+    assert (run.stopped, run.steps, run.coins, len(run.history)) == ("step limit", 4, 16, 9)
+    assert run.coins + len(run.history) > 20
+    assert run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], 5, stops=stops.CoinBudget(20)).stopped == (
+        "coin budget"
+    )
+
+
+def test_03_runs_a_b_and_c():
+    a = run_agent(shop.model(), shop.TOOLS, shop.GOALS["1044"], 3, stops=stops.CoinBudget(20))
+    b = run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], 3, stops=stops.CoinBudget(20))
+    c = run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], 1_000, stops=stops.CoinBudget(20))
+    assert [(run.stopped, run.steps, run.coins) for run in (a, b, c)] == [
+        ("answered", 3, 9),
+        ("step limit", 3, 9),
+        ("coin budget", 4, 16),
+    ]
+
+
+def test_03_the_hardest_good_job_needs_3_calls_and_one_is_spare():
+    steps = [
+        run_agent(shop.model(), shop.TOOLS, shop.GOALS[order]).steps for order in ("1042", "1043", "1044")
+    ]
+    assert max(steps) + 1 == shop.MAX_STEPS
+
+
+@both_loops
+@pytest.mark.parametrize(
+    ("limit", "stopped", "steps", "known"), [(10, "answered", 7, 4), (4, "step limit", 4, 3)]
+)
+def test_03_capitals(loop, limit, stopped, steps, known):
+    end = loop(capitals.model(), capitals.TOOLS, capitals.GOAL, limit)
+    assert (end["stopped"], end["steps"]) == (stopped, steps)
+    assert len(capitals.known_populations(end["history"])) == known
+    assert len(capitals.POPULATIONS) == 4
+    assert (end["answer"] or "None").startswith("New Delhi" if stopped == "answered" else "None")
+
+
+# --- 04 train status --------------------------------------------------------------------------------
+
+
+@both_loops
+def test_04_a_known_train_is_answered(loop):
+    assert trains.GOAL == "Is train 12345 running late?"
+    end = loop(trains.model(), trains.TOOLS, trains.GOAL, trains.MAX_STEPS)
+    assert (end["stopped"], end["steps"]) == ("answered", 2)
+    assert "running 20 minutes late" in end["answer"]
+    assert trains.train_status("22222") == "on time"
+
+
+@both_loops
+def test_04_the_error_about_an_unknown_train_reaches_the_model_as_words_and_nothing_crashes(loop):
+    end = loop(trains.model(), trains.TOOLS, trains.GOALS["unknown"], trains.MAX_STEPS)
+    assert end["stopped"] == "answered"
+    assert "Check the 5 digits" in failed(end["history"])[0]["message"]
+    assert "Check the 5 digits" in end["answer"]
+
+
+def test_04_the_looping_model_is_stopped_at_its_third_identical_call_before_the_step_limit():
+    assert trains.MAX_STEPS == 6
+    rule = stops.RepeatedCall(times=3)
+    run = run_agent(
+        trains.looping_model(), trains.TOOLS, trains.GOALS["unknown"], trains.MAX_STEPS, stops=rule
+    )
+    assert (run.stopped, run.steps, run.tool_runs) == ("repeated call", 3, 2)
+    assert run.history[-2]["input"] == {"number": "99999"}
+
+
+@both_loops
+def test_04_without_the_rule_it_goes_on_to_the_step_limit(loop):
+    end = loop(trains.looping_model(), trains.TOOLS, trains.GOALS["unknown"], trains.MAX_STEPS)
+    assert (end["stopped"], end["steps"]) == ("step limit", 6)
+
+
+@both_loops
+def test_04_three_trains_are_normal_work(loop):
+    options = {"stops": stops.RepeatedCall(3)} if loop is by_agentlib else {}
+    end = loop(trains.model(), trains.TOOLS, trains.GOALS["three"], trains.MAX_STEPS, **options)
+    assert (end["stopped"], end["steps"]) == ("answered", 4)
+
+
+# --- 05 what each step costs ------------------------------------------------------------------------
+
+
+def test_05_the_closed_forms():
+    assert [tokens_read_total(*of) for of in ((20, 500), (5, 50_000), (200, 500))] == [
+        105_000,
+        750_000,
+        10_050_000,
+    ]
+
+
+# --- the two loops are the same idea ----------------------------------------------------------------
+
+JOBS = [
+    *[(lab, lab.model, lab.TOOLS, lab.GOAL) for lab in (weather, blue_mugs, shop, capitals, trains)],
+    *[
+        (shop, shop.model, tools, goal)
+        for tools in (shop.TOOLS, shop.HINTED_TOOLS)
+        for goal in shop.GOALS.values()
+    ],
+    *[(trains, trains.model, trains.TOOLS, goal) for goal in trains.GOALS.values()],
+    (trains, trains.looping_model, trains.TOOLS, trains.GOAL),
+    (weather, weather.looping_model, weather.TOOLS, weather.GOAL),
+]
+
+
+@pytest.mark.parametrize(("lab", "model", "tools", "goal"), JOBS)
+@pytest.mark.parametrize("max_steps", [1, 3, 10])
+def test_both_loops_end_in_the_same_way_with_the_same_answer_after_the_same_steps(
+    lab, model, tools, goal, max_steps
+):
+    one, other = (
+        by_agentlib(model(), tools, goal, max_steps),
+        handwritten.run_agent(model(), tools, goal, max_steps),
+    )
+    for key in ("answer", "stopped", "steps"):
+        assert one[key] == other[key]
+    assert len(one["history"]) == len(other["history"])
+    good = [[r for r in results(end["history"]) if r not in failed(end["history"])] for end in (one, other)]
+    assert good[0] == good[1]
