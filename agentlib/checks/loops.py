@@ -176,12 +176,11 @@ def begins_with_the_goal(logs: Logs) -> Fault | None:
                 f"the first call got {shortened(json_text(history))}, which is no list",
                 "The history is a list of dicts. What is its first entry?",
             )
-        if name == "second errand" and len(history) > 1:
+        if len(history) > 1 and isinstance(history[-1], dict) and history[-1].get("text") == goal:
             return Fault(
-                f"a second run of the function began with {len(history)} entries: {sketch(history)}",
-                "Something is left over from the run before. Where is the list made: inside the "
-                "function, or once "
-                "when it is defined?",
+                f"a new run began with {len(history)} entries: {sketch(history)}",
+                "Something is left over from the run before. Where is the list made: inside the function, or "
+                "once when it is defined?",
             )
         if len(history) != 1:
             return Fault(f"the first call read {len(history)} entries, not one: {sketch(history)}")
@@ -254,7 +253,8 @@ def _runs(log: Log, requests: list[Entry]) -> Fault | None:
         if fault is not None:
             return Fault(f"the model asked for {asked}; then: {fault.seen}", fault.hint)
         return Fault(
-            f"the model asked for {asked}; no tool ran, and the function came back",
+            f"the model asked for {asked}; no tool ran, and the function returned "
+            f"{shortened(json_text(log.outcome.get('returned')))}",
             'A reply whose "type" is "tool" is a request. What does your loop do with it?',
         )
     return None
@@ -449,6 +449,14 @@ def failures_become_results(logs: Logs) -> Fault | None:
 
 def _tool_failures(log: Log) -> Fault | None:
     facts = log.facts
+    in_a_row = 0
+    for call in log.calls:
+        in_a_row = in_a_row + 1 if call.tool else 0
+        if in_a_row > 1:
+            return Fault(
+                f"{call.tool} failed, and ran again before the model was asked again",
+                "Your loop runs a failed tool again by itself. Whether to try again is the model's decision.",
+            )
     for number, (request, message, kind) in enumerate(
         zip(facts["requests"], facts["messages"], facts["kinds"], strict=True)
     ):
@@ -469,12 +477,6 @@ def _tool_failures(log: Log) -> Fault | None:
                 "The tool's own message says what went wrong; the model needs these very words. Where do "
                 "they get lost?",
             )
-    again = [f"{tool}" for tool, _ in log.tool_runs]
-    if len(again) > len(facts["requests"]):
-        return Fault(
-            f"the failing tool ran {times(len(again))} for {len(facts['requests'])} requests",
-            "Your loop runs a failed tool again by itself. Whether to try again is the model's decision.",
-        )
     return answers_at_the_end(log, len(facts["requests"]) + 1)
 
 

@@ -3,7 +3,8 @@
 A copy of each goes into the package, since a learner works in `exercises/` and may want to begin anew.
 
 It uses nbgrader's own preprocessors, as a library without a database, so that an instructor who loads the
-solutions into nbgrader gets the same. nbgrader is the extra "teach"; importing any part of it loads all of it.
+solutions into nbgrader gets the same. nbgrader is the extra "teach"; its package loads its whole server with
+any of its modules, so a lighter way in is not to be had.
 """
 
 import sys
@@ -30,17 +31,17 @@ STEPS = (
 def made_exercise(solution: Path) -> str:
     """Make the exercise of one solution, as the text of its file.
 
-    Raises ImportError without nbgrader, and whatever its preprocessors raise at a solution that is not in order.
+    Raises ImportError without nbgrader, and what its preprocessors raise at a solution that is not in order.
     """
-    import nbformat
-    from nbgrader import preprocessors
+    import nbformat  # noqa: PLC0415  takes a second, and only an instructor needs it
+    from nbgrader import preprocessors  # noqa: PLC0415
 
-    notebook: Any = nbformat.read(solution, as_version=4)
+    notebook: Any = nbformat.read(solution, as_version=4)  # type: ignore[no-untyped-call]
     resources: Any = {"nbgrader": {"notebook": solution.stem, "assignment": solution.stem}}
     for name in STEPS:
         notebook, resources = getattr(preprocessors, name)().preprocess(notebook, resources)
     nbformat.validate(notebook)
-    text: str = nbformat.writes(notebook)
+    text: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
     return text.rstrip("\n") + "\n"
 
 

@@ -1,4 +1,4 @@
-"""A learner's notebook as plain data, and its code run in this process; whatever is wrong becomes a sentence."""
+"""A learner's notebook as plain data, and its code run in this process; what is wrong becomes a sentence."""
 
 import ast
 import builtins
@@ -43,14 +43,14 @@ class Cell:
 
 @dataclass
 class Ran:
-    """What came of running a notebook's cells: the names that they made, and what went wrong, in sentences."""
+    """What came of running cells: the names that they made, and what went wrong, in sentences."""
 
     names: dict[str, Any]
     problems: list[str] = field(default_factory=list)
 
 
 def read_notebook(path: Path) -> list[Cell]:
-    """Read the code cells of a notebook file. Raises NotebookProblem, with one sentence, if it cannot be read."""
+    """Read the code cells of a notebook file. Raises NotebookProblem if it cannot be read."""
     try:
         notebook = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -77,8 +77,8 @@ def read_notebook(path: Path) -> list[Cell]:
 
 def _cell(number: int, cell: dict[str, Any]) -> Cell:
     source = cell.get("source", "")
-    metadata = cell.get("metadata") if isinstance(cell.get("metadata"), dict) else {}
-    about = metadata.get("nbgrader") if isinstance(metadata.get("nbgrader"), dict) else {}
+    metadata = _dict(cell.get("metadata"))
+    about = _dict(metadata.get("nbgrader"))
     text = "".join(map(str, source)) if isinstance(source, list) else str(source)
     tags = metadata.get("tags")
     return Cell(
@@ -87,6 +87,10 @@ def _cell(number: int, cell: dict[str, Any]) -> Cell:
         tuple(map(str, tags)) if isinstance(tags, list) else (),
         str(about.get("grade_id", "")),
     )
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 class _Asked(Exception):
@@ -185,7 +189,7 @@ def _line_of_exit(source: str) -> str:
 
 
 def _without_magics(source: str) -> str:
-    """Take out what only IPython understands: lines that begin with % or !, and whole cells in other languages."""
+    """Take out what only IPython understands: lines with % or !, and whole cells in other languages."""
     try:
         ast.parse(source)
         return source
@@ -202,7 +206,7 @@ def _without_magics(source: str) -> str:
 
 
 def functions_in(ran: Ran, wanted: Sequence[str], path: Path) -> dict[str, Callable[..., Any]]:
-    """Pick the functions that an exercise needs. Raises NotebookProblem, with one sentence, if one is missing."""
+    """Pick the functions that an exercise needs. Raises NotebookProblem if one is missing."""
     functions = {}
     for name in wanted:
         function = ran.names.get(name)

@@ -1,0 +1,250 @@
+"""ex02: three stops."""
+
+from random import Random
+
+from agentlib.checks import loops
+from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.checks.loops import agent, at_the_limit, script
+from agentlib.checks.reading import call_words, crash, times, wrong_end
+from agentlib.checks.worlds import World, tools_of
+from agentlib.messages import Entry, answer, ask, json_text
+
+__all__ = ["EXERCISE", "in_other_order", "repeats", "still_a_loop"]
+
+DEFAULT_STEPS = 6
+
+
+def in_other_order(input: Entry) -> Entry:
+    """The same input with its keys in another order, the nested ones too."""
+    return {
+        key: in_other_order(value) if isinstance(value, dict) else value
+        for key, value in reversed(list(input.items()))
+    }
+
+
+def repeats(world: World, requests: list[Entry], stop_at: int, max_steps: int = 12) -> Scenario:
+    """A model that makes these requests. stop_at: the number of the one that must end the run, from 1."""
+    tools = tools_of({request["tool"]: [] for request in requests})
+    facts = {"requests": requests, "stop_at": stop_at}
+    # Further replies would differ, so that a loop that overlooks the repeat ends at its limit.
+    further = script(requests, lambda number: world.request(requests[0]["tool"]))
+    return agent(world.goal(), further, tools, max_steps + 1, facts, max_steps=max_steps)
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check."""
+    world = World(rng)
+    tool, other, third = (world.tool_name() for _ in range(3))
+    again = world.request(tool)
+    span = {"since": world.number(), "until": world.number(), "of": {"a": 1, "b": 2}}
+    nested = ask(tool, place=world.place(), span=span)
+    turned = ask(tool, **in_other_order(nested["input"]))
+    one, two = world.request(tool), world.request(other)
+    alike = world.request(tool)
+    with_list = ask(tool, numbers=[world.number(), world.number()])
+    several = [world.request(tool) for _ in range(4)]
+    lists = [ask(tool, numbers=numbers) for numbers in ([1, 2, 3], [2, 1, 3], [3, 2, 1])]
+    same_input = [alike, ask(other, **alike["input"]), ask(third, **alike["input"])]
+    text = world.answer()
+    work = [*several, *same_input, *lists]
+    rng.shuffle(work)
+    return {
+        **loops.loop_scenarios(world, default_steps=DEFAULT_STEPS),
+        "repeat": repeats(world, [again] * 3, 3),
+        "repeat of a list": repeats(world, [with_list] * 3, 3),
+        "other order of keys": repeats(world, [nested, turned, nested], 3),
+        "not in a row": repeats(world, [one, two, one, world.request(tool), two, one], 6),
+        "other input": agent(
+            world.goal(),
+            script([*work, answer(text)]),
+            tools_of({name: ["the same"] * 20 for name in (tool, other, third)}),
+            len(work) + 1,
+            {"requests": work, "answer": text},
+            max_steps=len(work) + 3,
+        ),
+    }
+
+
+def still_a_loop(logs: Logs) -> Fault | None:
+    """All that ex01 asks for, up to the answer."""
+    return (
+        loops.begins_with_the_goal(logs)
+        or loops.runs_the_tool(logs)
+        or loops.keeps_requests(logs)
+        or loops.keeps_results(logs)
+        or loops.ends_with_the_answer(logs)
+    )
+
+
+def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
+    """One run must end with its third identical request, which is not run."""
+    stop_at = log.facts["stop_at"]
+    last = log.facts["requests"][stop_at - 1]
+    what = f"{call_words(last['tool'], last['input'])}{order}"
+    asked = len(log.asks)
+    runs = len(log.tool_runs)
+    if asked < stop_at:
+        fault = crash(log)
+        if fault is not None:
+            return fault
+        number = sum(json_text(r["input"]) == json_text(last["input"]) for r in log.facts["requests"][:asked])
+        return Fault(
+            f"the run ended at call {asked} as {json_text(log.returned.get('stopped'))}; {what} had been "
+            "asked for "
+            f"{times(number)}",
+            "The third identical request ends the run, not the one before it. When do you count, and "
+            "from where?",
+        )
+    if runs >= stop_at and asked == stop_at:
+        return Fault(
+            f"the third request for {what} was run, and only then the run ended",
+            "The third request is not run. Do you look at the count before the tool runs, or after?",
+        )
+    if asked > stop_at:
+        return Fault(
+            f"{what} was asked for a third time in call {stop_at}; the model was asked on",
+            None,
+        )
+    return wrong_end(log, None, stop_at, "repeated call")
+
+
+def stops_at_the_third(logs: Logs) -> Fault | None:
+    """Three identical requests in a row."""
+    fault = _stops_at_the_repeat(logs["repeat"])
+    if fault is None:
+        fault = _stops_at_the_repeat(logs["repeat of a list"])
+        if fault is not None and fault.hint:
+            return Fault(
+                fault.seen,
+                "An input may hold a list. A list cannot be part of a dict's key; the input's JSON text can. "
+                + fault.hint,
+            )
+    return fault
+
+
+def whatever_the_order(logs: Logs) -> Fault | None:
+    """The order of keys, nested ones too, does not matter."""
+    return _stops_at_the_repeat(logs["other order of keys"], ", its keys in another order,")
+
+
+def over_the_whole_run(logs: Logs) -> Fault | None:
+    """The three need not stand in a row, and their results do not matter."""
+    return _stops_at_the_repeat(logs["not in a row"])
+
+
+def other_input_is_work(logs: Logs) -> Fault | None:
+    """The same tool with other input, and another tool with the same input, is normal work."""
+    log = logs["other input"]
+    requests = log.facts["requests"]
+    if log.returned.get("stopped") == "repeated call":
+        last = requests[len(log.asks) - 1]
+        return Fault(
+            f"the run ended as a repeated call at {call_words(last['tool'], last['input'])}, though no "
+            "request had "
+            "been made three times",
+            "What do you count: the tool, the input, or both together?",
+        )
+    return loops.answers_at_the_end(log, len(requests) + 1)
+
+
+def fails_well(logs: Logs) -> Fault | None:
+    """Failures become results, and Ctrl-C leaves."""
+    return loops.failures_become_results(logs) or loops.interrupt_leaves(logs)
+
+
+def limit(logs: Logs) -> Fault | None:
+    """The step limit, with 6 where none is given."""
+    fault = at_the_limit(logs["default limit"], DEFAULT_STEPS)
+    return fault or loops.stops_at_the_limit(logs)
+
+
+WORKS = ("loop", "other_input")
+
+EXERCISE = Exercise(
+    name="ex02_three_stops",
+    title="Three stops",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "loop",
+            1,
+            "asks, runs, records and ends at the answer, as in ex01",
+            (
+                "Which of the four moves is missing: ask, check, act, record?",
+                "Begin with the loop that passed ex01; everything else is built around it.",
+            ),
+            still_a_loop,
+        ),
+        Criterion(
+            "other_input",
+            1,
+            "lets the same tool with other input pass, and another tool with the same input",
+            (
+                "Is asking for three different trains a repeat?",
+                "The key of your count is the tool's name together with its input.",
+            ),
+            other_input_is_work,
+            ("loop",),
+        ),
+        Criterion(
+            "step_limit",
+            2,
+            'ends with "step limit" after max_steps calls; 6 where none is given',
+            (
+                "Which number stands in the first line of your function?",
+                "`def run_agent(model, tools, goal, max_steps=6)`; the count works as in ex01.",
+            ),
+            limit,
+            WORKS,
+        ),
+        Criterion(
+            "third_call",
+            2,
+            'ends with "repeated call" at the third identical request, which is not run',
+            (
+                "How do you know, when a request comes, how often it came before?",
+                "Keep a dict from request to count. Count when the request comes, and look at the count "
+                "before the "
+                "tool runs. No answer is `None` here too.",
+            ),
+            stops_at_the_third,
+            WORKS,
+        ),
+        Criterion(
+            "key_order",
+            1,
+            "knows a request again when the keys of its input come in another order",
+            (
+                'Are `{"a": 1, "b": 2}` and `{"b": 2, "a": 1}` the same input for your code? And dicts '
+                "inside?",
+                "`json.dumps(input, sort_keys=True)` writes both as the same text, the nested ones too.",
+            ),
+            whatever_the_order,
+            ("third_call",),
+        ),
+        Criterion(
+            "whole_run",
+            1,
+            "counts over the whole run, with other requests in between and whatever the results were",
+            (
+                "What happens to your count when another request comes in between, or another result?",
+                "One dict of counts, made before the loop and never emptied, is enough. Results are not "
+                "looked at.",
+            ),
+            over_the_whole_run,
+            ("third_call",),
+        ),
+        Criterion(
+            "failures",
+            2,
+            "turns failures into results and lets Ctrl-C through, as in ex01",
+            (
+                "Is the `try` around the tool call still there?",
+                "`except Exception as problem` around the tool call alone, with `str(problem)` in the "
+                "result.",
+            ),
+            fails_well,
+            WORKS,
+        ),
+    ),
+)

@@ -1,0 +1,80 @@
+"""Every wrong solution is refused by the criterion it is tied to; every right one is accepted."""
+
+import importlib
+from random import Random
+
+import pytest
+
+from agentlib.checks import EXERCISES
+from agentlib.checks.checking import check_with
+from agentlib.checks.here import LearnerHere
+from tests.zoo import Specimen, specimens
+
+SEEDS = (1, 2)
+
+
+class Impatient(LearnerHere):
+    """A learner's place with a short time limit, so that loops that spin cost a moment."""
+
+    def run(self, request, called, seconds):
+        return super().run(request, called, min(seconds, 0.4))
+
+
+def zoo(exercise):
+    return specimens(importlib.import_module(f"tests.zoo.{exercise.name.split('_')[0]}"))
+
+
+ALL = [(exercise, specimen) for exercise in EXERCISES.values() for specimen in zoo(exercise)]
+WRONG = [(exercise, specimen) for exercise, specimen in ALL if specimen.criterion]
+RIGHT = [(exercise, specimen) for exercise, specimen in ALL if not specimen.criterion]
+
+
+def named(pairs):
+    return [pytest.param(*pair, id=f"{pair[0].name.split('_')[0]}-{pair[1].name}") for pair in pairs]
+
+
+def report_on(exercise, specimen, seed):
+    functions = specimen.functions
+    if isinstance(functions, tuple):
+        functions = dict(zip(exercise.functions, functions, strict=True))
+    return check_with(exercise, Impatient(functions), seed)
+
+
+@pytest.mark.parametrize(("exercise", "specimen"), named(WRONG))
+def test_a_wrong_one_is_refused_by_the_criterion_it_is_tied_to(exercise, specimen):
+    for seed in SEEDS:
+        report = report_on(exercise, specimen, seed)
+        red = [result for result in report.results if result.status == "not yet"]
+        assert [result.id for result in red] == [specimen.criterion], report.text()
+        assert specimen.named in f"{red[0].seen} {red[0].hints[0]}", report.text()
+        assert not report.passed
+        assert report.points == sum(result.max_points for result in report.results if result.passed)
+
+
+@pytest.mark.parametrize(("exercise", "specimen"), named(RIGHT))
+def test_a_right_one_is_accepted(exercise, specimen):
+    for seed in SEEDS:
+        report = report_on(exercise, specimen, seed)
+        assert report.passed, report.text()
+
+
+def test_the_zoo_is_large_enough():
+    assert len(WRONG) >= 60
+    assert len(RIGHT) >= 25
+    assert all(isinstance(specimen, Specimen) and specimen.named for _, specimen in WRONG)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda exercise: exercise.name)
+def test_every_criterion_is_tied_to_a_wrong_solution(exercise):
+    tied = {specimen.criterion for specimen in zoo(exercise)} - {""}
+    assert tied == {criterion.id for criterion in exercise.criteria}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda exercise: exercise.name)
+def test_scenarios_have_other_data_with_another_seed_and_the_same_with_the_same(exercise):
+    def data(seed):
+        scenarios = exercise.scenarios(Random(seed))
+        return {name: str(scenario.facts) for name, scenario in scenarios.items()}
+
+    assert data(1) == data(1)
+    assert data(1) != data(2)
