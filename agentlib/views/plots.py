@@ -67,12 +67,12 @@ class Plot:
 
 
 def picture_html(png: bytes, sentence: str) -> str:
-    """Show a picture with its sentence, once for the eye and once for a screen reader."""
+    """Show a picture with its sentence beneath it; a screen reader reads the figure as one picture."""
     said = html.escape(sentence, quote=True)
     picture = base64.b64encode(png).decode("ascii")
     return (
         f'<figure role="img" aria-label="{said}" style="margin:0">'
-        f'<img alt="" style="max-width:100%;height:auto" src="data:image/png;base64,{picture}">'
+        f'<img alt="{said}" style="max-width:100%;height:auto" src="data:image/png;base64,{picture}">'
         f"<figcaption>{said}</figcaption></figure>"
     )
 
