@@ -167,6 +167,16 @@ def test_the_limit_of_a_result_is_exact_and_can_be_set_or_lifted():
     assert run_with_book(100, max_result_chars=100).history[2]["result"] == book(100)
     assert "left out" in run_with_book(101, max_result_chars=100).history[2]["result"]
     assert run_with_book(159_000, max_result_chars=None).history[2]["result"] == book(159_000)
+    for chars, kind in [(100, list), (101, str)]:  # what is no text counts as its JSON text
+        row = ["x" * (chars - 4)]
+        run = run_agent(
+            ScriptedModel([ask("give"), answer("")]),
+            {"give": lambda row=row: row},
+            "Go.",
+            1,
+            max_result_chars=100,
+        )
+        assert type(run.history[2]["result"]) is kind
 
 
 def test_a_large_error_of_a_tools_own_is_cut_and_still_counts_as_one():
