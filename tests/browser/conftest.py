@@ -40,6 +40,13 @@ CELLS = {
         'tracer({"A": A, "B": B, "C": C})'
     ),
     "predict": "tracer(B, predict=True)",
+    "moving": (
+        "from agentlib.views import moving\n"
+        "moving(lambda steps: {'in all': [n * n for n in range(1, steps + 1)]},\n"
+        "       lambda steps: f'{steps} calls cost {steps * steps} coins.',\n"
+        "       title='Coins', up='coins', steps=(1, 20, 4))"
+    ),
+    "quiz": 'from agentlib.views import quiz\nquiz("02_blue_mugs")',
     "harm": (
         "from agentlib import answer, ask\nfrom agentlib.models import ScriptedModel\n"
         'harm = "<img src=x onerror=\\"document.title=1\\"><script>document.title=1</script>"\n'
@@ -81,6 +88,7 @@ def lab_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         **os.environ,
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+        "AGENTLIB_DATA_DIR": str(home / "answers"),
         "JUPYTER_CONFIG_DIR": str(home / "config"),
     }
     command = [

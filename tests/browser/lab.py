@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 CELL = ".jp-Notebook .jp-Cell"
+REACHABLE = "button, input, select, textarea, summary, [tabindex='0'], [contenteditable='true']"
 
 
 class Lab:
@@ -66,6 +67,14 @@ class Lab:
     def player(self, number: int = 0) -> "PlayerPart":
         return PlayerPart(self.page, self.page.locator(".agentlib-player").nth(number))
 
+    def output(self, content: str) -> Any:
+        """The output of a cell, by something that stands in it."""
+        return self.page.locator(".jp-OutputArea-output").filter(has=self.page.locator(content)).first
+
+    def reachable(self, output: Any) -> Any:
+        """Everything in an output that the Tab key reaches."""
+        return output.locator(REACHABLE)
+
 
 class PlayerPart:
     """One player in the page."""
@@ -108,5 +117,4 @@ class PlayerPart:
     def focusable(self) -> Any:
         """Everything in the same output that the Tab key reaches."""
         output = self.root.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')][1]")
-        reach = "button, input, select, textarea, summary, [tabindex='0'], [contenteditable='true']"
-        return output.locator(reach)
+        return output.locator(REACHABLE)

@@ -63,6 +63,18 @@ def test_arrow_keys_home_and_end_walk_through_the_frames(lab: Lab) -> None:
     assert player.rows() == []
 
 
+def test_a_late_word_from_the_kernel_about_an_older_step_does_not_move_the_player_back(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    for _ in range(4):
+        player.press("End")
+        lab.page.wait_for_timeout(165)  # long enough for the step to be on its way to the kernel
+        player.press("Home")
+        lab.page.wait_for_timeout(100)
+        assert player.frame == 1
+    lab.page.wait_for_timeout(800)
+    assert player.frame == 1
+
+
 def test_the_caption_names_the_values_and_new_entries_are_marked_in_words(lab: Lab) -> None:
     player = lab.player(LIVE)
     player.press("Home", *["ArrowRight"] * 10)
@@ -232,8 +244,8 @@ def test_markup_in_values_is_text_and_never_runs(lab: Lab) -> None:
 
 def test_the_static_form_stands_beneath_and_is_folded_where_the_player_runs(lab: Lab) -> None:
     tables = lab.page.locator("details.agentlib-static")
-    assert tables.count() == 4
-    assert [tables.nth(place).evaluate("e => e.open") for place in range(4)] == [False] * 4
+    assert tables.count() == 6
+    assert [tables.nth(place).evaluate("e => e.open") for place in range(6)] == [False] * 6
 
 
 def test_axe_finds_nothing_serious(lab: Lab) -> None:

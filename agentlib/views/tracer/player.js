@@ -286,7 +286,8 @@ class Player {
   constructor(model, host) {
     this.model = model;
     this.timer = null;
-    this.saving = null;
+    this.saving = null; // the timer of a step that Python does not know of yet
+    this.at = model.get("frame"); // the frame that is shown
     this.panels = [];
     this.predict = null;
     this.fork = null;
@@ -297,7 +298,7 @@ class Player {
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.listeners = {
       "change:films": () => this.build(),
-      "change:frame": () => this.draw(),
+      "change:frame": () => this.follow(),
       "change:guess": () => { this.predict?.show(this.model.get("guess")); this.draw(); },
       "change:problem": () => this.fork?.showProblem(this.model.get("problem")),
     };
@@ -308,7 +309,7 @@ class Player {
 
   close() {
     this.pause();
-    clearTimeout(this.saving);
+    this.settle();
     for (const [name, listener] of Object.entries(this.listeners)) this.model.off(name, listener);
   }
 
@@ -331,7 +332,7 @@ class Player {
       this.range, this.count, this.speed);
   }
 
-  get now() { return Math.max(1, Math.min(this.model.get("frame"), this.last)); }
+  get now() { return Math.max(1, Math.min(this.at, this.last)); }
 
   get last() {
     const films = this.model.get("films");
@@ -340,6 +341,8 @@ class Player {
   }
 
   build() {
+    this.settle();
+    this.at = this.model.get("frame");
     const films = this.model.get("films");
     this.root.setAttribute("aria-label", `${this.model.get("label")}. Left and right arrow keys step, space plays.`);
     this.panels = films.map((film) => new Panel(film));
@@ -367,10 +370,33 @@ class Player {
 
   go(number) {
     const wanted = Math.max(1, Math.min(number, this.last));
-    if (wanted === this.model.get("frame")) return;
-    this.model.set("frame", wanted); // drawn at once, by change:frame
+    if (wanted === this.at) return;
+    this.settle();
+    this.saving = setTimeout(() => {
+      this.saving = null;
+      this.model.save_changes();
+    }, SAVE_AFTER_MS);
+    this.at = wanted;
+    this.model.set("frame", wanted);
+    this.draw();
+  }
+
+  settle() {
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => this.model.save_changes(), SAVE_AFTER_MS);
+    this.saving = null;
+  }
+
+  // Somebody else has set the frame: Python, or a widget that is linked to it. But Python also sends back what
+  // it was sent, and that may be an older step than the one just made.
+  follow() {
+    const told = this.model.get("frame");
+    if (told === this.at) return;
+    if (this.saving !== null) {
+      this.model.set("frame", this.at);
+      return;
+    }
+    this.at = told;
+    this.draw();
   }
 
   guess(choice) {
