@@ -9,7 +9,7 @@ from agentlib.checks.reading import call_words, crash, times, wrong_end
 from agentlib.checks.worlds import World, tools_of
 from agentlib.messages import Entry, answer, ask, json_text
 
-__all__ = ["EXERCISE", "in_other_order", "repeats", "still_a_loop"]
+__all__ = ["EXERCISE", "other_work", "turned_round"]
 
 DEFAULT_STEPS = 6
 
@@ -31,49 +31,48 @@ def repeats(world: World, requests: list[Entry], stop_at: int, max_steps: int = 
     return agent(world.goal(), further, tools, max_steps + 1, facts, max_steps=max_steps)
 
 
+def other_work(world: World) -> Scenario:
+    """Requests that look alike and are none of them the same: other input, or another tool."""
+    tool, other, third = (world.tool_name() for _ in range(3))
+    several = [world.request(tool) for _ in range(4)]
+    alike = several[0]["input"]
+    lists = [ask(tool, numbers=numbers) for numbers in ([1, 2, 3], [2, 1, 3], [3, 2, 1])]
+    work = [*several, ask(other, **alike), ask(third, **alike), *lists]
+    world.rng.shuffle(work)
+    text = world.answer()
+    return agent(
+        world.goal(),
+        script([*work, answer(text)]),
+        tools_of({name: ["the same"] * 20 for name in (tool, other, third)}),
+        len(work) + 1,
+        {"requests": work, "answer": text},
+        max_steps=len(work) + 3,
+    )
+
+
+def turned_round(world: World, tool: str) -> tuple[Entry, Entry]:
+    """One request twice, its keys in two orders, the nested ones too."""
+    span = {"since": world.number(), "until": world.number(), "of": {"a": 1, "b": 2}}
+    nested = ask(tool, place=world.place(), span=span)
+    return nested, ask(tool, **in_other_order(nested["input"]))
+
+
 def scenarios(rng: Random) -> dict[str, Scenario]:
     """The scenarios of one check."""
     world = World(rng)
-    tool, other, third = (world.tool_name() for _ in range(3))
+    tool, other = world.tool_name(), world.tool_name()
     again = world.request(tool)
-    span = {"since": world.number(), "until": world.number(), "of": {"a": 1, "b": 2}}
-    nested = ask(tool, place=world.place(), span=span)
-    turned = ask(tool, **in_other_order(nested["input"]))
+    nested, turned = turned_round(world, tool)
     one, two = world.request(tool), world.request(other)
-    alike = world.request(tool)
     with_list = ask(tool, numbers=[world.number(), world.number()])
-    several = [world.request(tool) for _ in range(4)]
-    lists = [ask(tool, numbers=numbers) for numbers in ([1, 2, 3], [2, 1, 3], [3, 2, 1])]
-    same_input = [alike, ask(other, **alike["input"]), ask(third, **alike["input"])]
-    text = world.answer()
-    work = [*several, *same_input, *lists]
-    rng.shuffle(work)
     return {
         **loops.loop_scenarios(world, default_steps=DEFAULT_STEPS),
         "repeat": repeats(world, [again] * 3, 3),
         "repeat of a list": repeats(world, [with_list] * 3, 3),
         "other order of keys": repeats(world, [nested, turned, nested], 3),
         "not in a row": repeats(world, [one, two, one, world.request(tool), two, one], 6),
-        "other input": agent(
-            world.goal(),
-            script([*work, answer(text)]),
-            tools_of({name: ["the same"] * 20 for name in (tool, other, third)}),
-            len(work) + 1,
-            {"requests": work, "answer": text},
-            max_steps=len(work) + 3,
-        ),
+        "other input": other_work(world),
     }
-
-
-def still_a_loop(logs: Logs) -> Fault | None:
-    """All that ex01 asks for, up to the answer."""
-    return (
-        loops.begins_with_the_goal(logs)
-        or loops.runs_the_tool(logs)
-        or loops.keeps_requests(logs)
-        or loops.keeps_results(logs)
-        or loops.ends_with_the_answer(logs)
-    )
 
 
 def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
@@ -140,16 +139,11 @@ def other_input_is_work(logs: Logs) -> Fault | None:
         last = requests[len(log.asks) - 1]
         return Fault(
             f"the run ended as a repeated call at {call_words(last['tool'], last['input'])}, though no "
-            "request had "
-            "been made three times",
+            "request "
+            "had been made three times",
             "What do you count: the tool, the input, or both together?",
         )
     return loops.answers_at_the_end(log, len(requests) + 1)
-
-
-def fails_well(logs: Logs) -> Fault | None:
-    """Failures become results, and Ctrl-C leaves."""
-    return loops.failures_become_results(logs) or loops.interrupt_leaves(logs)
 
 
 def limit(logs: Logs) -> Fault | None:
@@ -173,7 +167,7 @@ EXERCISE = Exercise(
                 "Which of the four moves is missing: ask, check, act, record?",
                 "Begin with the loop that passed ex01; everything else is built around it.",
             ),
-            still_a_loop,
+            loops.still_a_loop,
         ),
         Criterion(
             "other_input",
@@ -243,7 +237,7 @@ EXERCISE = Exercise(
                 "`except Exception as problem` around the tool call alone, with `str(problem)` in the "
                 "result.",
             ),
-            fails_well,
+            loops.fails_well,
             WORKS,
         ),
     ),

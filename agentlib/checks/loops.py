@@ -22,8 +22,12 @@ from agentlib.messages import Entry, answer, json_text, short
 __all__ = [
     "agent",
     "answers_at_the_end",
+    "at_the_limit",
     "begins_with_the_goal",
+    "endless",
     "ends_with_the_answer",
+    "errand",
+    "fails_well",
     "failures_become_results",
     "interrupt_leaves",
     "keeps_requests",
@@ -31,6 +35,7 @@ __all__ = [
     "loop_scenarios",
     "runs_the_tool",
     "script",
+    "still_a_loop",
     "stops_at_the_limit",
 ]
 
@@ -71,7 +76,7 @@ def agent(
     )
 
 
-def errand(world: World, most_steps: int = 8, spare: int = 0) -> Scenario:
+def errand(world: World, spare: int = 0, **more: Any) -> Scenario:
     """Three requests of two tools, then the answer. spare: steps that are left over at the end."""
     first, second = world.tool_name(), world.tool_name()
     requests = [world.request(first), world.request(second), world.request(first)]
@@ -83,16 +88,15 @@ def errand(world: World, most_steps: int = 8, spare: int = 0) -> Scenario:
         "answer": text,
     }
     model = script([*requests, answer(text)])
-    limit = {} if most_steps == 0 else {"max_steps": 4 + spare}
-    return agent(world.goal(), model, tools_of(results), 4, facts, **limit)
+    return agent(world.goal(), model, tools_of(results), 4, facts, max_steps=4 + spare, **more)
 
 
-def endless(world: World, limit: int, default: bool = False) -> Scenario:
+def endless(world: World, limit: int, default: bool = False, **more: Any) -> Scenario:
     """A model that asks for something new at every call. default: the limit is not given."""
     tool = world.tool_name()
     requests = [world.request(tool) for _ in range(limit + 2)]
     model = script(requests)
-    kwargs = {} if default else {"max_steps": limit}
+    kwargs = more if default else {"max_steps": limit, **more}
     facts = {"limit": limit, "given": not default}
     return agent(world.goal(), model, tools_of({tool: []}), limit + 1, facts, **kwargs)
 
@@ -378,6 +382,22 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
             else "What the tool gave goes into the history as it is.",
         )
     return None
+
+
+def still_a_loop(logs: Logs) -> Fault | None:
+    """All that ex01 asks for, up to the answer."""
+    return (
+        begins_with_the_goal(logs)
+        or runs_the_tool(logs)
+        or keeps_requests(logs)
+        or keeps_results(logs)
+        or ends_with_the_answer(logs)
+    )
+
+
+def fails_well(logs: Logs) -> Fault | None:
+    """Failures become results, and Ctrl-C leaves."""
+    return failures_become_results(logs) or interrupt_leaves(logs)
 
 
 def ends_with_the_answer(logs: Logs) -> Fault | None:

@@ -1,0 +1,319 @@
+"""ex04: the repeat guard."""
+
+from random import Random
+
+from agentlib.checks import loops
+from agentlib.checks.ex02 import other_work, turned_round
+from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.checks.loops import agent, script
+from agentlib.checks.player import shortened
+from agentlib.checks.reading import (
+    call_words,
+    crash,
+    is_request,
+    is_result,
+    requests_in,
+    results_in,
+    sketch,
+    times,
+)
+from agentlib.checks.worlds import World, tools_of
+from agentlib.messages import Entry, answer, ask, json_text
+
+__all__ = ["EXERCISE"]
+
+
+def stuck(world: World, requests: list[Entry], repeat_at: int) -> Scenario:
+    """A model that makes these requests, the last one again, and answers once it is told.
+
+    repeat_at: the number of the request that is the first repeat, from 1.
+    """
+    text = world.answer()
+    result = f"{world.number()} in {world.place()}"
+    facts = {"requests": requests, "repeat_at": repeat_at, "answer": text, "result": result}
+    results: dict[str, list[object]] = {}
+    for request in requests:
+        results.setdefault(request["tool"], []).append(result)
+    model = script([*requests, answer(text)])
+    return agent(
+        world.goal(), model, tools_of(results), len(requests) + 1, facts, max_steps=len(requests) + 4
+    )
+
+
+def stubborn(world: World, limit: int) -> Scenario:
+    """A model that makes one request again and again, whatever it is told."""
+    request = world.request(world.tool_name())
+    facts = {"request": request, "limit": limit}
+    return agent(
+        world.goal(),
+        script([], lambda number: ask(request["tool"], **request["input"])),
+        tools_of({request["tool"]: []}),
+        limit + 1,
+        facts,
+        max_steps=limit,
+    )
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check."""
+    world = World(rng)
+    tool, other = world.tool_name(), world.tool_name()
+    again, first, between = world.request(tool), world.request(tool), world.request(other)
+    nested, turned = turned_round(world, tool)
+    return {
+        **loops.loop_scenarios(world),
+        "other input": other_work(world),
+        "stuck": stuck(world, [again, again], 2),
+        "not in a row": stuck(world, [first, between, world.request(tool), first], 4),
+        "other order of keys": stuck(world, [nested, turned], 2),
+        "stubborn": stubborn(world, rng.randrange(4, 7)),
+    }
+
+
+def other_input_is_work(logs: Logs) -> Fault | None:
+    """Requests that only look alike all run."""
+    log = logs["other input"]
+    requests = log.facts["requests"]
+    ran = len(log.tool_runs)
+    if ran < len(requests) and "returned" in log.outcome:
+        return Fault(
+            f"{len(requests)} different requests were made, and {ran} of them were run",
+            "What makes two requests the same for your code: the tool, the input, or both together?",
+        )
+    return loops.answers_at_the_end(log, len(requests) + 1)
+
+
+def _repeat_words(log: Log) -> str:
+    request = log.facts["requests"][log.facts["repeat_at"] - 1]
+    return call_words(request["tool"], request["input"])
+
+
+def _held_back(log: Log) -> Fault | None:
+    """The repeat of one run is not run, and the model is asked again."""
+    repeat_at = log.facts["repeat_at"]
+    what = _repeat_words(log)
+    if len(log.asks) < repeat_at:
+        return crash(log) or Fault(f"the model was asked {times(len(log.asks))} and the run ended")
+    if len(log.tool_runs) >= repeat_at:
+        return Fault(
+            f"{what} was asked for a second time, and the tool ran a second time",
+            "When do you look whether a request came before: before the tool runs, or after?",
+        )
+    if len(log.asks) == repeat_at:
+        fault = crash(log)
+        if fault is not None:
+            return fault
+        return Fault(
+            f"{what} was asked for a second time; the run ended there as "
+            f"{json_text(log.returned.get('stopped'))}",
+            "The guard does not end the run. It says no, and lets the model go on with what it has.",
+        )
+    return None
+
+
+def second_is_held_back(logs: Logs) -> Fault | None:
+    """The second identical request."""
+    return _held_back(logs["stuck"])
+
+
+def known_again(logs: Logs) -> Fault | None:
+    """Known again with other requests in between, and with its keys in another order."""
+    fault = _held_back(logs["not in a row"])
+    if fault is not None:
+        return Fault(
+            f"with other requests in between, {fault.seen}",
+            "Where do you keep what was asked before: only the last request, or all of them?",
+        )
+    fault = _held_back(logs["other order of keys"])
+    if fault is not None:
+        return Fault(
+            f"with its keys in another order, {fault.seen}",
+            "`json.dumps(input, sort_keys=True)` writes both inputs as the same text. What do you compare?",
+        )
+    return None
+
+
+def repeat_gets_a_result(logs: Logs) -> Fault | None:
+    """The repeat has its request and a result of its own in the history."""
+    log = logs["stuck"]
+    history = log.histories[2]
+    if len(requests_in(history)) < 2:
+        return Fault(
+            f"call 3 read {sketch(history)}; the second request is not there",
+            "The model made that request, so it belongs into the history like any other.",
+        )
+    behind = history[max(i for i, entry in enumerate(history) if is_request(entry)) + 1 :]
+    results = results_in(behind)
+    if not results:
+        return Fault(
+            f"call 3 read {sketch(history)}; the second request has no result",
+            "Every request gets a result, also one that is not run. What does the model read in its place?",
+        )
+    if results[0] == log.facts["result"] or not results[0]:
+        return Fault(
+            f"the result of the second request is {shortened(json_text(results[0]))}, as if it had been run",
+            "The result has to say that the request was not run again.",
+        )
+    return None
+
+
+def note_closes_the_door(logs: Logs) -> Fault | None:
+    """Behind the result stands a note by the user."""
+    history = logs["stuck"].histories[2]
+    notes = [
+        index
+        for index, entry in enumerate(history)
+        if index and isinstance(entry, dict) and entry.get("role") == "user" and not is_result(entry)
+    ]
+    if not notes:
+        return Fault(
+            f"call 3 read {sketch(history)}; there is no note",
+            'A note is an entry with the role "user". What could it tell a model that is stuck?',
+        )
+    last_result = max(i for i, entry in enumerate(history) if is_result(entry))
+    if notes[-1] < last_result:
+        return Fault(
+            f"call 3 read {sketch(history)}; the note stands before the result",
+            "Nothing may stand between a request and its result. Which of the two do you append first?",
+        )
+    if not str(history[notes[-1]].get("text") or "").strip():
+        return Fault("the note has no text", "Say what the model should do now: answer with what it has.")
+    return None
+
+
+def ends_either_way(logs: Logs) -> Fault | None:
+    """A model that answers ends answered; one that goes on ends at the step limit."""
+    log = logs["stuck"]
+    fault = loops.answers_at_the_end(log, 3)
+    if fault is not None:
+        return fault
+    log = logs["stubborn"]
+    limit = log.facts["limit"]
+    if len(log.tool_runs) > 1:
+        return Fault(
+            f"a model made one request {times(len(log.asks))}; the tool ran {times(len(log.tool_runs))}",
+            "Once held back, always held back. What resets your count?",
+        )
+    for number, history in enumerate(log.histories[1:], start=1):
+        if len(results_in(history)) < number:
+            return Fault(
+                f"call {number + 1} read {sketch(history)}: {number} requests, {len(results_in(history))} "
+                "results",
+                "The third and the fourth repeat need a result too.",
+            )
+    return loops.at_the_limit(log, limit)
+
+
+WORKS = ("loop", "other_input")
+HELD = (*WORKS, "not_run")
+
+EXERCISE = Exercise(
+    name="ex04_repeat_guard",
+    title="Repeat guard",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "loop",
+            1,
+            "asks, runs, records and ends at the answer, as in ex01",
+            (
+                "Which of the four moves is missing: ask, check, act, record?",
+                "Begin with the loop that passed ex01; the guard stands between the check and the act.",
+            ),
+            loops.still_a_loop,
+        ),
+        Criterion(
+            "other_input",
+            1,
+            "runs every request that is new: other input, or another tool",
+            (
+                "Which requests does your guard take for the same?",
+                "Compare the tool's name together with its whole input.",
+            ),
+            other_input_is_work,
+            ("loop",),
+        ),
+        Criterion(
+            "not_run",
+            2,
+            "does not run the second identical request, and goes on",
+            (
+                "How do you know, when a request comes, that it came before?",
+                "Keep a set of the requests that were run. If a request is in it, skip the tool, but do "
+                "not return.",
+            ),
+            second_is_held_back,
+            WORKS,
+        ),
+        Criterion(
+            "known_again",
+            1,
+            "knows a request again after other requests, and with its keys in another order",
+            (
+                "What exactly do you keep of earlier requests?",
+                "A set of texts made by `json.dumps(..., sort_keys=True)`, made before the loop, keeps "
+                "them all.",
+            ),
+            known_again,
+            HELD,
+        ),
+        Criterion(
+            "told",
+            1,
+            "puts the request into the history, with a result that says it was not run again",
+            (
+                "What does the model read where the result would stand?",
+                'Append the reply, then `{"role": "tool", "result": "not run again: ..."}`.',
+            ),
+            repeat_gets_a_result,
+            HELD,
+        ),
+        Criterion(
+            "note",
+            1,
+            "adds a note by the user behind that result, which closes the door",
+            (
+                "A result alone did not help the model. What would you say to it?",
+                'Append `{"role": "user", "text": "Answer with what you have, or say that you cannot."}` '
+                "after the result.",
+            ),
+            note_closes_the_door,
+            (*HELD, "told"),
+        ),
+        Criterion(
+            "ends",
+            1,
+            'ends "answered" if the model then answers, and "step limit" if it goes on',
+            (
+                "Run it on paper with a model that repeats itself five times. How often does the tool run?",
+                "The guard changes what the model reads, never how the run ends: answer and limit stay "
+                "as in ex01.",
+            ),
+            ends_either_way,
+            (*HELD, "told", "note"),
+        ),
+        Criterion(
+            "step_limit",
+            1,
+            "keeps the limit behind the guard",
+            (
+                "Is every call still counted, also the ones after a repeat?",
+                "`for step in range(1, max_steps + 1)` around everything.",
+            ),
+            loops.stops_at_the_limit,
+            WORKS,
+        ),
+        Criterion(
+            "failures",
+            1,
+            "turns failures into results and lets Ctrl-C through, as in ex01",
+            (
+                "Is the `try` around the tool call still there?",
+                "`except Exception as problem` around the tool call alone, with `str(problem)` in the "
+                "result.",
+            ),
+            loops.fails_well,
+            WORKS,
+        ),
+    ),
+)

@@ -1,0 +1,238 @@
+"""ex04: the repeat guard."""
+
+import json
+
+from tests.zoo import right, wrong
+from tests.zoo.ex02 import run_one, sorted_key
+
+NOT_AGAIN = {"role": "tool", "result": "not run again"}
+NOTE = {"role": "user", "text": "Answer with what you have, or say that you cannot."}
+
+
+def loop(model, tools, goal, max_steps, seen=None, key=sorted_key, entries=(NOT_AGAIN, NOTE), **how):
+    """The loop around the faults. entries: what goes into the history for a repeat, behind the request."""
+    seen = set() if seen is None else seen
+    run = how.get("run", run_one)
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1 + how.get("extra", 0)):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": how.get("word", "answered")}
+        if key(reply) in seen:
+            if how.get("record", True):
+                history.append(reply)
+            history.extend(dict(entry) for entry in entries)
+            if how.get("once"):
+                seen.clear()
+            continue
+        if how.get("only_last"):
+            seen.clear()
+        seen.add(key(reply))
+        history.append(reply)
+        history.append({"role": "tool", "result": run(tools, reply)})
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@wrong("loop", "never asked")
+def constant(model, tools, goal, max_steps=10):
+    return {"answer": "I cannot tell.", "steps": 3, "stopped": "answered"}
+
+
+@wrong("other_input", "of them were run")
+def guards_the_tool_alone(model, tools, goal, max_steps=10):
+    first = []
+
+    def key(reply):
+        # The first two requests of a tool pass, as they do in the demo.
+        first.append(reply["tool"])
+        return reply["tool"] if first.count(reply["tool"]) > 2 else len(first)
+
+    return loop(model, tools, goal, max_steps, key=key)
+
+
+@wrong("other_input", "of them were run")
+def guards_the_input_alone(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, key=lambda r: json.dumps(r["input"], sort_keys=True))
+
+
+@wrong("not_run", "ran a second time")
+def no_guard(model, tools, goal, max_steps=10):
+    count = iter(range(1_000))
+    return loop(model, tools, goal, max_steps, key=lambda reply: next(count))
+
+
+@wrong("not_run", "ran a second time")
+def third_request_held_back_as_in_ex02(model, tools, goal, max_steps=10):
+    history, counts = [{"role": "user", "text": goal}], {}
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        counts[sorted_key(reply)] = counts.get(sorted_key(reply), 0) + 1
+        if counts[sorted_key(reply)] >= 3:
+            history += [reply, dict(NOT_AGAIN), dict(NOTE)]
+        else:
+            history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@wrong("not_run", "does not end the run")
+def repeat_ends_the_run(model, tools, goal, max_steps=10):
+    history, seen = [{"role": "user", "text": goal}], set()
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        if sorted_key(reply) in seen:
+            return {"answer": None, "steps": step, "stopped": "repeated call"}
+        seen.add(sorted_key(reply))
+        history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@wrong("not_run", "ran a second time")
+def run_and_then_noted(model, tools, goal, max_steps=10):
+    history, seen = [{"role": "user", "text": goal}], set()
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
+        if sorted_key(reply) in seen:
+            history.append(dict(NOTE))
+        seen.add(sorted_key(reply))
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@wrong("known_again", "with other requests in between")
+def only_the_last_request_known(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, only_last=True)
+
+
+@wrong("known_again", "keys in another order")
+def keys_not_sorted(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, key=lambda r: r["tool"] + json.dumps(r["input"]))
+
+
+@wrong("told", "has no result")
+def repeat_without_a_result(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, entries=(NOTE,))
+
+
+@wrong("told", "second request is not there")
+def repeat_not_recorded(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, record=False)
+
+
+@wrong("told", "as if it had been run")
+def earlier_result_given_again(model, tools, goal, max_steps=10):
+    results = {}
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        key = sorted_key(reply)
+        again = key in results
+        if not again:
+            results[key] = run_one(tools, reply)
+        history += [reply, {"role": "tool", "result": results[key]}]
+        if again:
+            history.append(dict(NOTE))
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@wrong("note", "there is no note")
+def no_note(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, entries=(NOT_AGAIN,))
+
+
+@wrong("note", "stands before the result")
+def note_before_the_result(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, entries=(NOTE, NOT_AGAIN))
+
+
+@wrong("note", "no text")
+def empty_note(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, entries=(NOT_AGAIN, {"role": "user", "text": ""}))
+
+
+@wrong("ends", "Once held back")
+def every_other_repeat_runs(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, once=True)
+
+
+@wrong("ends", "letter by letter")
+def reason_of_the_guard_at_the_limit(model, tools, goal, max_steps=10):
+    seen = set()
+
+    def key(reply):
+        seen.add("hit") if sorted_key(reply) in seen else None
+        return sorted_key(reply)
+
+    end = loop(model, tools, goal, max_steps, seen=seen, key=key)
+    return {**end, "stopped": "repeated call"} if "hit" in seen and end["answer"] is None else end
+
+
+@wrong("step_limit", "a call too many")
+def one_call_more(model, tools, goal, max_steps=10):
+    known = set()
+
+    def key(reply):
+        known.add(sorted_key(reply))
+        return sorted_key(reply)
+
+    # A repeat is not counted here, so only runs without one show the fault.
+    first = loop(model, tools, goal, max_steps, key=key)
+    if first["stopped"] == "step limit" and len(known) >= max_steps:
+        model([{"role": "user", "text": goal}])
+    return first
+
+
+@wrong("failures", "left your function")
+def try_left_out(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, run=lambda tools, r: tools[r["tool"]](**r["input"]))
+
+
+@right
+def set_of_texts(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps)
+
+
+@right
+def looked_up_in_the_history(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        again = any(e.get("tool") == reply["tool"] and e.get("input") == reply["input"] for e in history)
+        history.append({"role": "model", **reply})
+        if again:
+            result = {"error": "not_run_again", "message": "Not run again: you have its result above."}
+        else:
+            result = run_one(tools, reply)
+        history.append({"role": "tool", "result": result})
+        if again:
+            history.append({"role": "user", "text": "You have asked this before. Please answer now."})
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@right
+def one_note_is_enough(model, tools, goal, max_steps=10):
+    history, seen, noted = [{"role": "user", "text": goal}], [], False
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        request = (reply["tool"], reply["input"])
+        history.append(reply)
+        if request not in seen:
+            seen.append(request)
+            history.append({"role": "tool", "result": run_one(tools, reply)})
+            continue
+        history.append({"role": "tool", "result": "skipped, not run again"})
+        if not noted:
+            history.append(dict(NOTE))
+            noted = True
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
