@@ -1,0 +1,272 @@
+"""ex06: every call answered."""
+
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.zoo import right, wrong
+from tests.zoo.ex02 import run_one
+
+
+def loop(model, tools, goal, max_steps, work=None, **how):
+    """The loop around the faults. work(tools, calls) gives the entries for one batch."""
+    history = [{"role": "user", "text": goal}]
+    step = 0
+    while step < max_steps:
+        step += 1
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        calls = [reply] if reply["type"] == "tool" else reply["calls"]
+        if how.get("record", True) or reply["type"] == "tool":
+            history.append(reply)
+        if reply["type"] == "tool":
+            history.append({"role": "tool", "id": "", "tool": reply["tool"], "result": run_one(tools, reply)})
+        else:
+            history.extend((work or one_by_one)(tools, calls))
+            step += len(calls) - 1 if how.get("count_calls") else 0
+    return {"answer": None, "steps": step, "stopped": "step limit"}
+
+
+def entry(call, result, id=None):
+    return {
+        "role": "tool",
+        "id": call.get("id", "") if id is None else id,
+        "tool": call["tool"],
+        "result": result,
+    }
+
+
+def one_by_one(tools, calls):
+    return [entry(call, run_one(tools, call)) for call in calls]
+
+
+# --- wrong
+
+
+@wrong("single", "KeyError: 'calls'")
+def only_batches_known(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        history.append(reply)
+        history.extend(one_by_one(tools, reply["calls"]))
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@wrong("all_run", "KeyError")
+def batches_not_known(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        history.append(reply)
+        name, input = reply["tool"], reply["input"]
+        history.append({"role": "tool", "result": run_one(tools, {"tool": name, "input": input})})
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@wrong("all_run", "goes round over it")
+def only_the_first_call(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, lambda tools, calls: one_by_one(tools, calls[:1]))
+
+
+@wrong("all_run", "runs once")
+def each_call_run_twice(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        one_by_one(tools, calls)
+        return one_by_one(tools, calls)
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("all_run", "goes round over it")
+def last_call_left_out(model, tools, goal, max_steps=10):
+    return loop(
+        model, tools, goal, max_steps, lambda tools, calls: one_by_one(tools, calls[: len(calls) - 1])
+    )
+
+
+@wrong("each_answered", "as many results as requests")
+def all_results_in_one_entry(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        return [entry(calls[0], [run_one(tools, call) for call in calls])]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", "in another place")
+def results_in_reverse_order(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, lambda tools, calls: one_by_one(tools, calls)[::-1])
+
+
+@wrong("each_answered", "got a result with the id")
+def ids_mixed_up(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        results = [run_one(tools, call) for call in calls]
+        return [
+            entry(call, result, id)
+            for call, result, id in zip(calls, results, [call["id"] for call in reversed(calls)], strict=True)
+        ]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", "got a result with the id")
+def ids_left_out(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        return [{"role": "tool", "result": run_one(tools, call)} for call in calls]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", "got a result with the id")
+def ids_numbered_anew(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        return [entry(call, run_one(tools, call), str(number)) for number, call in enumerate(calls)]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", "requests themselves")
+def batch_not_recorded(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, record=False)
+
+
+@wrong("each_answered", "results stand behind")
+def ids_taken_for_unique_over_the_run(model, tools, goal, max_steps=10):
+    answered = set()
+
+    def work(tools, calls):
+        new = [(call, run_one(tools, call)) for call in calls]
+        kept = [entry(call, result) for call, result in new if call.get("id") not in answered]
+        answered.update(call["id"] for call in calls)
+        return kept
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("good_kept", "inside the loop over the calls")
+def one_failure_fails_the_batch(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        try:
+            return [entry(call, tools[call["tool"]](**call["input"])) for call in calls]
+        except Exception as problem:
+            return [entry(call, {"error": f"{call['tool']}: {problem}"}) for call in calls]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("good_kept", "inside the loop over the calls")
+def nothing_runs_after_a_failure(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        entries = []
+        for call in calls:
+            entries.append(entry(call, run_one(tools, call)))
+            if isinstance(entries[-1]["result"], dict) and "error" in entries[-1]["result"]:
+                break
+        return entries
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("good_kept", "unknown tool")
+def unknown_tool_crashes_a_batch(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        functions = [tools[call["tool"]] for call in calls]
+        return [entry(call, run_one(tools, call)) for call, _ in zip(calls, functions, strict=True)]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("odd_ids", "results stand behind")
+def results_in_a_dict_by_id(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        by_id = {call.get("id"): (call, run_one(tools, call)) for call in calls}
+        return [entry(call, result) for call, result in by_id.values()]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("odd_ids", "KeyError: 'id'")
+def missing_id_crashes(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        return [entry(call, run_one(tools, call), call["id"]) for call in calls]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("ends", "however many requests")
+def requests_counted_as_steps(model, tools, goal, max_steps=10):
+    end = loop(model, tools, goal, max_steps)
+    if end["stopped"] != "step limit" or max_steps != 3:
+        return end
+    return loop(model, tools, goal, max_steps, count_calls=True) if end["answer"] else {**end, "steps": 6}
+
+
+@wrong("ends", "in the middle of a batch")
+def interrupt_swallowed_in_a_batch(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        entries = []
+        for call in calls:
+            try:
+                entries.append(entry(call, run_one(tools, call)))
+            except BaseException as problem:
+                entries.append(entry(call, str(problem)))
+        return entries
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+# --- right
+
+
+@right
+def calls_one_by_one(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps)
+
+
+@right
+def each_request_an_entry_of_its_own(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(copy.deepcopy(history))
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        for call in reply.get("calls", [reply]):
+            history.append({"role": "model", "type": "tool", "tool": call["tool"], "input": call["input"]})
+            history.append(entry(call, run_one(tools, call)))
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@right
+def ids_made_unique(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        taken, entries = set(), []
+        for number, call in enumerate(calls):
+            name = call.get("id") or f"made_{number}"
+            while name in taken:
+                name += "x"
+            taken.add(name)
+            entries.append(entry(call, run_one(tools, call), name))
+        return entries
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@right
+def in_threads(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        # Tools of one name keep their order, as their results depend on it here.
+        names = list(dict.fromkeys(call["tool"] for call in calls))
+        with ThreadPoolExecutor() as pool:
+            groups = {
+                name: pool.submit(lambda n: [run_one(tools, c) for c in calls if c["tool"] == n], name)
+                for name in names
+            }
+        results = {name: iter(group.result()) for name, group in groups.items()}
+        return [entry(call, next(results[call["tool"]])) for call in calls]
+
+    return loop(model, tools, goal, max_steps, work)
