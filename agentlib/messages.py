@@ -259,11 +259,12 @@ def _copy_plain(value: Any, depth: int = 0) -> Any:
     if depth > MAX_DEPTH and (kind is dict or kind is list):
         raise TypeError
     if kind is dict:
-        copy = {}
-        for key, item in value.items():
+        copy = value.copy()
+        for key, item in copy.items():
             if type(key) is not str:
                 raise TypeError
-            copy[key] = item if type(item) in _UNCHANGEABLE else _copy_plain(item, depth + 1)
+            if type(item) not in _UNCHANGEABLE:
+                copy[key] = _copy_plain(item, depth + 1)  # no key is added, so the dict may be gone through
         return copy
     if kind is list:
         return [item if type(item) in _UNCHANGEABLE else _copy_plain(item, depth + 1) for item in value]
