@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -62,15 +62,12 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def write_notebook(path: Path) -> None:
-    notebook = nbformat.v4.new_notebook(
-        cells=[
-            nbformat.v4.new_markdown_cell("# Tracer"),
-            *(nbformat.v4.new_code_cell(source, id=name) for name, source in CELLS.items()),
-        ]
-    )
+def notebook_of(cells: Iterable[str]) -> nbformat.NotebookNode:
+    """A notebook with a title and these cells of code."""
+    code = [nbformat.v4.new_code_cell(source) for source in cells]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Tracer"), *code])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, path)
+    return notebook
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +76,7 @@ def lab_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("lab")
     notebooks = home / "notebooks"
     notebooks.mkdir()
-    write_notebook(notebooks / "tracer.ipynb")
+    nbformat.write(notebook_of(CELLS.values()), notebooks / "tracer.ipynb")
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text(json.dumps({"fetchNews": "false"}))
@@ -134,7 +131,12 @@ def lab(browser: object, lab_address: str) -> Lab:
     """JupyterLab with the notebook of the tracer open and run."""
     page = Lab(browser, lab_address)
     page.open("tracer.ipynb")
-    page.run_all()
+    try:
+        page.run_all()
+    except Exception:
+        if os.environ.get("SCREENSHOTS"):
+            page.page.screenshot(path=Path(os.environ["SCREENSHOTS"]) / "not-run.png")
+        raise
     return page
 
 

@@ -32,9 +32,17 @@ class Lab:
         self.page.locator(".lm-Menu-itemLabel", has_text=whole).last.click()
 
     def run_all(self) -> None:
-        self.page.locator(CELL).first.click()
-        self.menu("Run", "Run All Cells")
-        self.page.wait_for_selector(".agentlib-player", timeout=90_000)
+        first = self.page.locator(".jp-CodeCell .jp-InputPrompt").first
+        for _ in range(6):
+            self.page.locator(CELL).first.click()
+            self.menu("Run", "Run All Cells")
+            self.page.wait_for_timeout(5_000)
+            # On a busy machine the menu may be there before the notebook's kernel is; then nothing runs.
+            if re.search(r"[*0-9]", first.inner_text()):
+                break
+        failed = "[data-mime-type='application/vnd.jupyter.stderr']"
+        self.page.wait_for_selector(f".agentlib-player, {failed}", timeout=90_000)
+        assert self.page.locator(failed).count() == 0, self.page.locator(failed).first.inner_text()
         last = self.page.locator(".jp-CodeCell .jp-InputPrompt").last
         self.page.wait_for_function(
             "e => /\\d/.test(e.textContent)", arg=last.element_handle(), timeout=90_000
@@ -48,18 +56,24 @@ class Lab:
 
     def copy(self, old: str, new: str) -> None:
         """Copy a saved notebook inside JupyterLab's folder."""
-        api = f"{self.address}/api/contents"
         self.page.wait_for_timeout(1_000)
-        notebook = self.page.request.get(f"{api}/{old}").json()
+        saved = self.page.request.get(f"{self.address}/api/contents/{old}").json()
+        self.write(new, saved["content"])
+
+    def write(self, name: str, notebook: Any) -> None:
+        """Write a notebook into JupyterLab's folder."""
+        if not self.page.url.startswith(self.address):
+            self.page.goto(f"{self.address}/lab?reset")
         done = self.page.evaluate(
-            """async ([url, data]) => {
+            """async ([url, content]) => {
               const token = document.cookie.match(/_xsrf=([^;]*)/)?.[1] ?? "";
               const headers = { "Content-Type": "application/json", "X-XSRFToken": token };
-              return (await fetch(url, { method: "PUT", headers, body: JSON.stringify(data) })).ok;
+              const body = JSON.stringify({ type: "notebook", content });
+              return (await fetch(url, { method: "PUT", headers, body })).ok;
             }""",
-            [f"{api}/{new}", {"type": "notebook", "content": notebook["content"]}],
+            [f"{self.address}/api/contents/{name}", notebook],
         )
-        assert done, f"{old} could not be copied to {new}"
+        assert done, f"{name} could not be written"
 
     def cells(self) -> int:
         return int(self.page.locator(CELL).count())
