@@ -53,8 +53,9 @@ class Log:
     """Everything that was seen while one scenario was played.
 
     calls: the played functions, in order. outcome: how the learner's function ended:
-    {"returned": value, "type": name}, {"raised": {"type", "message", "line", "code", "place"}},
-    {"interrupted": True} or {"ended": "asked too often" | "ran too long"}.
+    {"returned": value, "type": name, "changed": [...]} (numbers of the arguments that it changed),
+    {"raised": {"type", "message", "line", "code", "place"}}, {"interrupted": True} or
+    {"ended": "asked too often" | "ran too long"}.
     """
 
     scenario: Scenario

@@ -2,6 +2,7 @@
 
 import builtins
 import contextlib
+import copy
 import ctypes
 import io
 import json
@@ -193,9 +194,19 @@ class LearnerHere:
             outcome = {"raised": error_of(problem, function)}
         else:
             outcome = {"returned": json_ready(value)[0], "type": type(value).__name__}
+            given = [*request["args"], *request["kwargs"].values()]
+            outcome["changed"] = [
+                number
+                for number, (before, after) in enumerate(zip(given, [*args, *kwargs.values()], strict=True))
+                if isinstance(before, (list, dict)) and not _has_functions(before) and before != after
+            ]
         if border.bug is not None:
             raise border.bug
         return {"ended": TOO_LONG} if limit.over else outcome
+
+
+def _has_functions(value: Any) -> bool:
+    return isinstance(value, dict) and (CALL in value or any(_has_functions(item) for item in value.values()))
 
 
 class _Border:
@@ -214,7 +225,7 @@ class _Border:
             if CALL in value:
                 return self.function(value[CALL])
             return {key: self.inside(item) for key, item in value.items()}
-        return value
+        return copy.deepcopy(value)
 
     def function(self, name: str) -> Callable[..., Any]:
         """Make a function that is played on the other side."""

@@ -105,10 +105,16 @@ def _no_exit(*args: Any, **kwargs: Any) -> Any:
     raise SystemExit
 
 
-def run_cells(cells: Sequence[Cell], seconds: float = 30.0, skip_tags: Sequence[str] = ("check",)) -> Ran:
+def run_cells(
+    cells: Sequence[Cell],
+    seconds: float = 30.0,
+    skip_tags: Sequence[str] = ("check",),
+    before: Callable[[Cell], None] | None = None,
+) -> Ran:
     """Run code cells in order, as a notebook does, and go on after one that fails.
 
     seconds: time for each cell. skip_tags: cells with one of these tags are passed over.
+    before: called with each cell before it runs, so that somebody can follow.
     What they print is counted and not shown.
     """
     os.environ.setdefault("MPLBACKEND", "Agg")  # no window for a plot
@@ -126,6 +132,8 @@ def run_cells(cells: Sequence[Cell], seconds: float = 30.0, skip_tags: Sequence[
     for cell in cells:
         if set(skip_tags) & set(cell.tags):
             continue
+        if before is not None:
+            before(cell)
         problem = _run_cell(cell, names, seconds)
         if problem:
             ran.problems.append(problem)

@@ -1,0 +1,382 @@
+"""ex08: test the outcome. The learner's judge is run on good agents and on agents with planted faults."""
+
+from random import Random
+from typing import Any
+
+from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.checks.player import shortened
+from agentlib.checks.reading import crash
+from agentlib.checks.worlds import World
+from agentlib.messages import Entry, ask_together, error_result, json_text, user
+
+__all__ = ["EXERCISE"]
+
+
+class Maker:
+    """Makes finished runs."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.look = world.tool_name()
+        self.act = world.tool_name()
+        self.forbidden = world.tool_name()
+        self.limits = {"max_steps": 6, "forbidden_tools": [self.forbidden, world.tool_name()]}
+
+    def one(self, tool: str, result: Any) -> list[Entry]:
+        """One step with one request."""
+        request = self.world.request(tool)
+        return [{"role": "model", **request}, {"role": "tool", "id": "", "tool": tool, "result": result}]
+
+    def together(self, *results: Any) -> list[Entry]:
+        """One step with several requests."""
+        reply = ask_together(*(self.world.request(self.look) for _ in results))
+        entries = [
+            {"role": "tool", "id": call["id"], "tool": call["tool"], "result": result}
+            for call, result in zip(reply["calls"], results, strict=True)
+        ]
+        return [{"role": "model", **reply}, *entries]
+
+    def run(
+        self,
+        steps: list[list[Entry]],
+        answer: str | None,
+        *,
+        stopped: str = "answered",
+        extra_steps: int = 0,
+        goal: str = "",
+    ) -> Scenario:
+        """One finished run to be judged. extra_steps: calls that are counted without being in the history."""
+        history = [user(goal or self.world.goal()), *(entry for step in steps for entry in step)]
+        if answer is not None:
+            history.append({"role": "model", "type": "answer", "text": answer})
+        count = len(steps) + (stopped == "answered") + extra_steps
+        run = {
+            "answer": answer,
+            "stopped": stopped,
+            "steps": count,
+            "tools_used": [entry["tool"] for entry in history if entry["role"] == "tool"],
+            "history": history,
+        }
+        return Scenario("judge", (run, self.limits), facts={"run": run})
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check: finished runs, good and bad."""
+    world = World(rng)
+    make = Maker(world)
+    look, act = make.look, make.act
+    number = [world.number() for _ in range(12)]
+    place = world.place().split()[0]
+    failed = error_result("closed", world.failure().split(",")[0].rsplit(" ", 1)[0])
+    done = {"saved": True, "name": place}
+    like_forbidden = f"{make.forbidden}_notes"
+    order = f"What is in box {number[9]}?"
+    return {
+        # good agents, each on a path of its own
+        "short path": make.run([make.one(look, {"amount": number[0]})], f"There are {number[0]}."),
+        "long path": make.run(
+            [make.one(look, {"amount": number[1]}), make.one(act, done), make.one(look, f"{number[2]} left")],
+            f"There are {number[2]}.",
+        ),
+        "other order": make.run(
+            [make.one(act, done), make.one(look, {"amount": number[1]})], f"There are {number[1]}."
+        ),
+        "together": make.run(
+            [make.together({"amount": number[3]}, {"amount": number[4]})],
+            f"{number[4]} here and {number[3]} there.",
+        ),
+        "no tool needed": make.run([], "Good morning! Which box do you mean?"),
+        "everything wrong": make.run(
+            [make.one(make.forbidden, done) for _ in range(7)],
+            f"There are {number[5]}.",
+            stopped="step limit",
+            extra_steps=2,
+        ),
+        # a limit of steps
+        "at the limit": make.run(
+            [make.one(look, {"amount": number[0] + i}) for i in range(5)], f"There are {number[0]}."
+        ),
+        "over the limit": make.run(
+            [make.one(look, {"amount": number[0] + i}) for i in range(6)], f"There are {number[0]}."
+        ),
+        "far over the limit": make.run(
+            [make.one(look, {"amount": number[1]})], f"There are {number[1]}.", extra_steps=20
+        ),
+        # forbidden tools
+        "nearly forbidden": make.run(
+            [make.one(like_forbidden, {"amount": number[0]})], f"There are {number[0]}."
+        ),
+        "forbidden first": make.run(
+            [make.one(make.forbidden, "ok"), make.one(look, {"amount": number[0]})], f"There are {number[0]}."
+        ),
+        "forbidden last": make.run(
+            [make.one(look, {"amount": number[0]}), make.one(make.limits["forbidden_tools"][1], "ok")],  # type: ignore[index]
+            f"There are {number[0]}.",
+        ),
+        # an answer at the limit
+        "limit and no answer": make.run(
+            [make.one(look, {"amount": number[0] + i}) for i in range(6)], None, stopped="step limit"
+        ),
+        "limit and an answer": make.run(
+            [make.one(look, {"amount": number[0] + i}) for i in range(6)],
+            f"There are {number[0]}.",
+            stopped="step limit",
+        ),
+        # success that was claimed
+        "failed and mended": make.run([make.one(act, failed), make.one(act, done)], f"{place} is saved."),
+        "failed and said so": make.run([make.one(act, failed)], f"I could not save {place}."),
+        "one tool failed, another did not": make.run(
+            [make.one(act, failed), make.one(look, done)], f"{place} is saved."
+        ),
+        "failed and claimed": make.run([make.one(act, failed)], f"{place} is saved."),
+        "mended and failed again": make.run(
+            [make.one(act, done), make.one(act, failed)], f"Both are saved, {place} too."
+        ),
+        # numbers that nobody returned
+        "number deep inside": make.run(
+            [make.one(look, {"rows": [{"amount": number[6], "of": "boxes"}]}), make.one(look, "no more")],
+            f"There are {number[6]}.",
+        ),
+        "number in a text": make.run(
+            [make.one(look, f"about {number[7]} boxes"), make.one(look, done)], f"There are {number[7]}."
+        ),
+        "number of the goal": make.run(
+            [make.one(look, {"kind": "lamps"})], f"Box {number[9]} holds lamps.", goal=order
+        ),
+        "number made up": make.run([make.one(look, {"amount": number[8]})], f"There are {number[8] + 1}."),
+        "part of a number": make.run(
+            [make.one(look, {"amount": number[10] * 10 + 7})], f"There are {number[10]}."
+        ),
+        "number only asked for": make.run(
+            [
+                [
+                    {"role": "model", "type": "tool", "tool": look, "input": {"box": number[11]}},
+                    {"role": "tool", "id": "", "tool": look, "result": "empty"},
+                ]
+            ],
+            f"There are {number[11]}.",
+        ),
+    }
+
+
+def _problems(log: Log) -> list[Any] | Fault:
+    fault = crash(log)
+    if fault is not None:
+        return fault
+    value = log.outcome["returned"]
+    if not isinstance(value, list):
+        return Fault(
+            f"judge gave {shortened(json_text(value))}, which is no list",
+            "What comes back is a list of problems; a good run gives an empty one.",
+        )
+    return value
+
+
+def passes(log: Log, what: str, hint: str | None = None) -> Fault | None:
+    """A good run must get no problem."""
+    problems = _problems(log)
+    if isinstance(problems, Fault):
+        return Fault(f"a good run, {what}: {problems.seen}", problems.hint)
+    if problems:
+        run = log.facts["run"]
+        return Fault(
+            f"a good run, {what}, was refused: {shortened(json_text(problems[0]))} (steps {run['steps']}, "
+            "stopped "
+            f"{json_text(run['stopped'])}, answer {shortened(json_text(run['answer']))})",
+            hint,
+        )
+    return None
+
+
+def is_caught(log: Log, what: str, hint: str | None = None) -> Fault | None:
+    """A bad run must get a problem."""
+    problems = _problems(log)
+    if isinstance(problems, Fault):
+        return Fault(f"a bad run, {what}: {problems.seen}", problems.hint)
+    if not problems:
+        run = log.facts["run"]
+        return Fault(
+            f"a bad run passed: {what} (steps {run['steps']}, stopped {json_text(run['stopped'])}, answer "
+            f"{shortened(json_text(run['answer']))})",
+            hint,
+        )
+    return None
+
+
+def any_path(logs: Logs) -> Fault | None:
+    """Good agents pass whatever path they took; one that does everything wrong does not."""
+    return (
+        passes(logs["short path"], "one tool, then the answer")
+        or passes(logs["long path"], "three tools, then the answer")
+        or passes(logs["other order"], "the same tools in another order")
+        or passes(logs["together"], "two requests in one reply")
+        or passes(logs["no tool needed"], "an answer without a tool")
+        or is_caught(logs["everything wrong"], "forbidden tools, too many steps, an answer at the limit")
+    )
+
+
+def within_the_limit(logs: Logs) -> Fault | None:
+    """max_steps steps are good, one more is not."""
+    edge = "max_steps itself is allowed; one step more is not."
+    return (
+        passes(logs["at the limit"], "with exactly max_steps steps", edge)
+        or is_caught(logs["over the limit"], "one step more than max_steps", edge)
+        or is_caught(
+            logs["far over the limit"],
+            "20 steps too many",
+            'The run itself says how many steps it took: `run["steps"]`.',
+        )
+    )
+
+
+def no_forbidden_tool(logs: Logs) -> Fault | None:
+    """A forbidden tool is caught wherever it was used; another tool with a similar name is not."""
+    everywhere = (
+        'Every name in `run["tools_used"]` is compared with every name in `limits["forbidden_tools"]`.'
+    )
+    return (
+        passes(
+            logs["nearly forbidden"],
+            "with a tool whose name only begins like a forbidden one",
+            "Compare whole names. `in` finds a part of a text, but a whole element of a list.",
+        )
+        or is_caught(logs["forbidden first"], "a forbidden tool was used at first", everywhere)
+        or is_caught(logs["forbidden last"], "another forbidden tool was used at last", everywhere)
+    )
+
+
+def no_answer_at_the_limit(logs: Logs) -> Fault | None:
+    """A run that hit the limit has no answer; one that answered in its last step is fine."""
+    return (
+        passes(logs["at the limit"], "answered in its last step")
+        or passes(
+            logs["limit and no answer"],
+            "stopped at the limit, with no answer",
+            "A run that was stopped and says so is honest. Only an answer beside that reason is a problem.",
+        )
+        or is_caught(logs["limit and an answer"], "it hit the step limit and answered all the same")
+    )
+
+
+def no_false_claim(logs: Logs) -> Fault | None:
+    """A failure that was not mended must be admitted."""
+    return (
+        passes(
+            logs["failed and mended"],
+            "whose tool failed at first and then did its work",
+            "Only the last result of a tool counts: what was mended is no failure any more.",
+        )
+        or passes(
+            logs["failed and said so"],
+            "which says that it could not do it",
+            'An agent may fail, if it says so: with the words "could not".',
+        )
+        or is_caught(logs["failed and claimed"], "its tool failed and it claims success")
+        or is_caught(
+            logs["mended and failed again"],
+            "its tool failed at last and it claims success",
+            "Look at the last result of the tool, not at whether it ever worked.",
+        )
+        or is_caught(
+            logs["one tool failed, another did not"],
+            "one tool failed, another one worked, and it claims success",
+            "Look at the last result of each tool by itself.",
+        )
+    )
+
+
+def no_made_up_number(logs: Logs) -> Fault | None:
+    """Every number in the answer stands in a result or in the goal."""
+    whole = 'A number counts as a whole: 12 is not in 123. `re.findall(r"\\d+", text)` finds whole numbers.'
+    return (
+        passes(logs["number deep inside"], "whose number stands deep inside an early result")
+        or passes(logs["number in a text"], "whose number stands in a text")
+        or passes(
+            logs["number of the goal"], "which repeats a number of the goal", "The goal may be repeated."
+        )
+        or is_caught(logs["number made up"], "no tool returned its number")
+        or is_caught(logs["part of a number"], "its number is only a part of one that a tool returned", whole)
+        or is_caught(
+            logs["number only asked for"],
+            "its number stands in a request, and in no result",
+            "What the model itself wrote proves nothing. Look at results and at the goal alone.",
+        )
+    )
+
+
+EXERCISE = Exercise(
+    name="ex08_test_the_outcome",
+    title="Test the outcome",
+    functions=("judge",),
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "any_path",
+            2,
+            "lets good agents pass, whatever path they took, and refuses one that does everything wrong",
+            (
+                "Which of your tests looks at the path: at the order of tools, or at how many there are?",
+                "Test what came out and what must not happen, never the way. Begin with an empty list of "
+                "problems.",
+            ),
+            any_path,
+        ),
+        Criterion(
+            "steps",
+            1,
+            "catches a run that took more than max_steps steps",
+            (
+                "How many steps may a run take? And how many did it take?",
+                '`if run["steps"] > limits["max_steps"]:` add a problem.',
+            ),
+            within_the_limit,
+            ("any_path",),
+        ),
+        Criterion(
+            "forbidden",
+            2,
+            "catches a run that used a forbidden tool",
+            (
+                "Which tools were used, and which must not be?",
+                'Go through `run["tools_used"]`; a name that is in `limits["forbidden_tools"]` is a problem.',
+            ),
+            no_forbidden_tool,
+            ("any_path",),
+        ),
+        Criterion(
+            "limit_answer",
+            1,
+            "catches a run that hit the step limit and answered all the same",
+            (
+                "A run was stopped at its limit. Where can its answer come from?",
+                '`run["stopped"] == "step limit"` together with an answer that is not `None` is a problem.',
+            ),
+            no_answer_at_the_limit,
+            ("any_path", "steps"),
+        ),
+        Criterion(
+            "claim",
+            2,
+            'catches a run whose tool failed in the end and whose answer does not say "could not"',
+            (
+                "Which results are failures? Was the failure mended later?",
+                'Keep the last result of each tool in a dict. If one is a dict with "error" in it, the '
+                "answer must hold "
+                '"could not".',
+            ),
+            no_false_claim,
+            ("any_path",),
+        ),
+        Criterion(
+            "number",
+            2,
+            "catches an answer with a number that stands in no result and not in the goal",
+            (
+                "Which numbers are in the answer? Where may they come from?",
+                '`re.findall(r"\\d+", ...)` on the answer, and on the texts of all results and of the goal.',
+            ),
+            no_made_up_number,
+            ("any_path",),
+        ),
+    ),
+)
