@@ -331,8 +331,10 @@ def raised_again(recorded: Entry) -> BaseException:
         base = Exception
     # The reverse of `tools.words_of`, which puts the kind before the words where these say too little.
     words = "" if words == f"{kind} with no message" else words.removeprefix(f"{kind}: ")
-    said = {"__str__": lambda _: words, "code": recorded.get("code", "tool_failed")}
-    made: Any = type(kind if kind.isidentifier() else "Exception", (base,), said)
+    code = {"code": recorded["code"]} if "code" in recorded else {}
+    made: Any = type(
+        kind if kind.isidentifier() else "Exception", (base,), {"__str__": lambda _: words, **code}
+    )
     problem: BaseException = made.__new__(made)  # some kinds want more arguments than were recorded
     return problem
 

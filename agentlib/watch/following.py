@@ -49,7 +49,7 @@ class FollowedHistory:
         ends = [
             (len(value), name)
             for name, value in variables
-            if isinstance(value, list) and len(entries) // 2 < len(value) <= len(entries)
+            if isinstance(value, list) and 0 < len(value) <= len(entries) <= 2 * len(value)
             and _equal(entries[len(entries) - len(value) :], value)
         ]  # fmt: skip
         if ends:

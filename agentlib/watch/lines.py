@@ -5,6 +5,7 @@ at each line of this one function.
 """
 
 import dis
+import inspect
 import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -86,9 +87,9 @@ class LineTracer:
             if frame.f_code in self.loop.bodies or not frame.f_code.co_name.startswith("<"):
                 self.frames.append(frame)
                 self.line = 0
-            return self.with_theirs(self.loop_event, frame, theirs)
+            return self.follow(frame, self.loop_event, theirs)
         if self.is_counted(frame):
-            return self.with_theirs(self.helper_event, frame, theirs)
+            return self.follow(frame, self.helper_event, theirs)
         return theirs
 
     def pass_on(self, theirs: Any, frame: FrameType, event: str, arg: Any) -> Any:
@@ -103,8 +104,8 @@ class LineTracer:
             sys.settrace(self.ours)
         return answer
 
-    def with_theirs(self, ours: Callable[[FrameType, str], None], frame: FrameType, theirs: Any) -> Any:
-        """Make the function for the events of one frame: they get each event first, then we."""
+    def follow(self, frame: FrameType, ours: Callable[[FrameType, str], None], theirs: Any) -> Any:
+        """Make the function for the further events of one call: they get each event first, then we."""
         they_want_opcodes = frame.f_trace_opcodes
         if self.jumps_to_itself(frame.f_code):
             frame.f_trace_opcodes = True
@@ -113,14 +114,18 @@ class LineTracer:
             nonlocal theirs
             if event != "opcode" or they_want_opcodes:
                 theirs = self.pass_on(theirs, frame, event, arg) or theirs
+            tell(event)
+            return both
+
+        def tell(event: str) -> None:
             if self.running:
                 try:
                     ours(frame, event)
                 except BaseException:
                     frame.f_trace = _SetAgain(self, frame, both)
                     raise
-            return both
 
+        tell("call")
         return both
 
     def loop_event(self, frame: FrameType, event: str) -> None:
@@ -134,7 +139,7 @@ class LineTracer:
                 self.look()
                 self.line = frame.f_lineno or 0
                 self.new_line(self.line)
-        if event in ("line", "opcode"):
+        if _counts(frame, event):
             self.lines_left -= 1
             if self.lines_left < 0:
                 self.end("ran too long", f"{self.most_lines:,} lines ran and the model was not asked again")
@@ -146,7 +151,7 @@ class LineTracer:
 
     def helper_event(self, frame: FrameType, event: str) -> None:
         """Count the lines of a function that the loop calls."""
-        if event in ("line", "opcode"):
+        if _counts(frame, event):
             self.helper_lines_left -= 1
             if self.helper_lines_left < 0:
                 lines = f"{self.most_lines * HELPER_LINES:,} lines of the functions that it calls"
@@ -169,6 +174,13 @@ class LineTracer:
                 for step in dis.get_instructions(code)
             )
         return self._endless[code]
+
+
+def _counts(frame: FrameType, event: str) -> bool:
+    """True for what counts as a line: a generator may be asked for ever and run no line of its own."""
+    return event in ("line", "opcode") or (
+        event == "call" and bool(frame.f_code.co_flags & inspect.CO_GENERATOR)
+    )
 
 
 class _SetAgain:
