@@ -278,6 +278,7 @@ def test_a_risky_tool_runs_after_a_yes_and_the_person_sees_the_request():
     run = run_agent(ScriptedModel(SCRIPT), RISKY, "Goal", approve=approve)
     assert asked == [{"id": "1", "tool": "write", "input": {"text": "x"}}]
     assert results(run) == ["wrote x", 0]
+    assert run.history[1]["calls"][0]["input"] == {"text": "x"}
     assert (run.tool_runs, run.errors) == (2, 0)
 
 

@@ -123,7 +123,16 @@ PROBLEMS = ["value", "key", "long", "half", "tool", "no code", "fatal", "unrun",
             "memory", "odd", "interrupt"]  # fmt: skip
 problems = st.sampled_from(PROBLEMS).map(lambda kind: ("raise", kind))
 gives = anything.map(lambda value: ("give", value))
-few = st.sampled_from([("give", "ok"), ("give", {"n": 1}), ("give", {"error": "own", "more": 1})])
+few = st.sampled_from(
+    [
+        ("give", "ok"),
+        ("give", {"n": 1}),
+        ("give", {"error": "own", "more": 1}),
+        ("give", {"error": "own", "message": "é" * 100}),
+        ("give", ["long" * 9] * 3),
+        ("give", {"error": "long" * 20}),
+    ]
+)
 acts = st.one_of(few, gives, problems, st.just(("hang", 0.003)))
 
 
@@ -272,7 +281,11 @@ def runs(draw):
     approval = draw(st.sampled_from(["nobody", True, False, 1, "value", "exit", "interrupt"]))
     made = draw(st.lists(rules, max_size=3))
     memory = MEMORIES[draw(st.sampled_from(["none", "none", "none", "last two", "summary"]))]
-    options = {"max_steps": draw(st.integers(1, 7)), "closing_call": draw(st.booleans())}
+    options = {
+        "max_steps": draw(st.integers(1, 7)),
+        "closing_call": draw(st.booleans()),
+        "max_result_chars": draw(st.sampled_from([None, 40, 20_000])),
+    }
 
     def approve(call):
         if isinstance(approval, str):

@@ -192,6 +192,15 @@ def test_a_replay_keeps_what_was_declared_repeatable():
     assert replay(run.trace, stops=RepeatedCall(3)).trace == run.trace
 
 
+def test_a_replay_passes_over_the_results_of_requests_that_were_refused():
+    same, other = ask("look", n=1), ask("look", n=2)
+    script = [same, same, same, ask_together(same, other), other, ask("look", n=3), answer("done")]
+    rule = RepeatedCall(3, then="note")
+    run = run_agent(ScriptedModel(script), {"look": lambda n: n}, "Goal", stops=rule)
+    assert (run.stopped, run.tool_runs) == ("answered", 4)
+    assert replay(run.trace, stops=rule).trace == run.trace
+
+
 def test_a_tool_that_gets_another_input_than_was_recorded_is_noticed():
     look = mugs().tools()["stock_level"]
     with pytest.raises(ReplayError, match="stock_level got another input"):
