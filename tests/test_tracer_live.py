@@ -234,3 +234,78 @@ def test_an_empty_trace_is_shown_without_a_crash():
     shown = tracer(Trace(()))
     assert shown.live.player.last == 1
     assert "0 frames" in str(shown)
+
+
+# --- loops of every kind ----------------------------------------------------------------------------
+
+
+def rewriting(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for _ in range(max_steps):
+        reply = model(history)
+        history[0] = {"role": "user", "text": "changed"}
+        history.append(reply)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "stopped": "answered"}
+        history.append({"role": "tool", "tool": reply["tool"], "result": 1})
+
+
+class Agent:
+    def run(self, model, tools, goal, max_steps=10):
+        return loop(model, tools, goal, max_steps)
+
+
+def typed_in():
+    names = {}
+    exec(
+        "def run(model, tools, goal, max_steps=10):\n    model([goal])\n    return {'stopped': 'done'}", names
+    )
+    return names["run"]
+
+
+def raises_at_once(model, tools, goal, max_steps=10):
+    raise RuntimeError("no <b>power</b>")
+
+
+def never_asks(model, tools, goal, max_steps=10):
+    return {"answer": "guessed", "stopped": "answered"}
+
+
+@pytest.mark.parametrize(
+    ("strange", "words"),
+    [
+        (rewriting, "Entry 1 of the history is changed:"),
+        (Agent().run, "stopped: answered"),
+        (typed_in(), "Stopped: done."),
+        (raises_at_once, "RuntimeError: no <b>power</b>"),
+        (never_asks, "0 steps of at most 10"),
+        (
+            lambda model, tools, goal, max_steps=10: model([{"role": "user", "text": goal}]),
+            "Stopped: returned.",
+        ),
+    ],
+    ids=["changes old entries", "a method", "typed in", "raises at once", "never asks", "a lambda"],
+)
+def test_a_loop_of_any_kind_gives_a_trace_that_can_be_looked_at(strange, words):
+    shown = tracer(strange, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL)
+    assert words.lower() in str(shown).lower()
+    assert "<b>power" not in shown._repr_html_()
+    assert shown.live.player.last > 1
+
+
+def test_a_coroutine_is_refused_in_one_clear_sentence():
+    async def waiting(model, tools, goal, max_steps=10):
+        return None
+
+    with pytest.raises(TypeError, match="waiting is written with `async def`"):
+        tracer(waiting, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL)
+
+
+def test_a_loop_without_max_steps_is_refused_in_one_clear_sentence():
+    def endless(model, tools, goal):
+        return None
+
+    with pytest.raises(
+        TypeError, match=r"is called as endless\(model, tools, goal, max_steps=\.\.\.\)"
+    ):
+        tracer(endless, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL)
