@@ -351,7 +351,7 @@ class RunState:
 
     def finish(self, reason: StopReason) -> Event:
         """Say why the run ended."""
-        said = {"answer": self.answer, "detail": reason.detail}
+        said: Entry = {"answer": self.answer, "detail": reason.detail}
         event = self.happened(Event("stop", self.progress.steps, said, text=str(reason)))
         if self.said_late:
             said["detail"] = cut("; ".join(filter(None, (reason.detail, self.said_late))))
