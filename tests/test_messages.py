@@ -32,11 +32,7 @@ from tests.invariants import assert_json_ready
 
 
 def test_ask_and_answer_make_the_documented_dicts():
-    assert ask("stock_level", warehouse="north") == {
-        "type": "tool",
-        "tool": "stock_level",
-        "input": {"warehouse": "north"},
-    }
+    assert ask("weigh", parcel="A7") == {"type": "tool", "tool": "weigh", "input": {"parcel": "A7"}}
     assert answer("140") == {"type": "answer", "text": "140"}
 
 
