@@ -16,7 +16,7 @@ from typing import Any
 from agentlib.checks.here import Counter, RunEnded, TimeLimit, error_of
 from agentlib.messages import short
 
-__all__ = ["Cell", "NotebookProblem", "Ran", "functions_in", "read_notebook", "run_cells"]
+__all__ = ["Cell", "NotebookProblem", "Ran", "functions_in", "read_cells", "read_notebook", "run_cells"]
 
 LARGE_OUTPUT_BYTES = 1_000_000
 """Printed text from so many bytes on is mentioned."""
@@ -52,11 +52,18 @@ class Ran:
 def read_notebook(path: Path) -> list[Cell]:
     """Read the code cells of a notebook file. Raises NotebookProblem if it cannot be read."""
     try:
-        notebook = json.loads(path.read_bytes())
+        data = path.read_bytes()
     except FileNotFoundError:
         raise NotebookProblem(f"{path}: there is no such file.") from None
     except OSError as problem:
         raise NotebookProblem(f"{path}: cannot be read ({problem.strerror or problem}).") from None
+    return read_cells(data, path)
+
+
+def read_cells(data: bytes, path: Path) -> list[Cell]:
+    """Read the code cells out of the content of a notebook file; path: for the words of a NotebookProblem."""
+    try:
+        notebook = json.loads(data)
     except RecursionError:
         raise NotebookProblem(f"{path}: is no notebook (nested too deep).") from None
     except json.JSONDecodeError as problem:
