@@ -10,6 +10,7 @@ import pytest
 from agentlib import run_agent
 from agentlib.labs import blue_mugs
 from agentlib.models import LoopingModel
+from agentlib.stops import RepeatedCall
 from agentlib.views import plots
 
 
@@ -71,8 +72,28 @@ def test_stop_reasons_are_counted_most_frequent_first():
     assert str(plots.stop_reasons({"answered": 7})) == "How the runs ended: of 7 runs, answered 7."
 
 
+def test_new_results_rise_while_a_run_learns_and_stay_flat_while_it_is_stuck():
+    plot = plots.new_results({"mugs": mugs(), "stuck": stuck(5)})
+    drawn = lines(plot.figure.axes[0])
+    assert drawn["mugs"] == [1, 2, 3, 3]
+    assert drawn["stuck"] == [1, 1, 1, 1, 1]
+    assert "mugs: 3 different results in 4 steps, the last new one in step 3, answered." in str(plot)
+    assert "stuck: 1 different result in 5 steps, the last new one in step 1, step limit." in str(plot)
+
+
+def test_a_result_that_says_it_was_not_run_is_no_new_result():
+    model = LoopingModel("stock_level", warehouse="North")
+    run = run_agent(model, blue_mugs.TOOLS, "goal", stops=RepeatedCall(3))
+    assert lines(plots.new_results(run).figure.axes[0])["new so far"] == [1, 1, 1]
+
+
+def test_new_results_of_what_is_no_run_are_refused_in_words():
+    with pytest.raises(TypeError, match="Run or a Trace"):
+        plots.new_results([1, 2, 3])
+
+
 def test_every_axis_says_what_it_counts():
-    for plot in (plots.tokens_read(mugs()), plots.coins(mugs())):
+    for plot in (plots.tokens_read(mugs()), plots.coins(mugs()), plots.new_results(mugs())):
         for axes in plot.figure.axes:
             assert axes.get_xlabel()
             assert axes.get_ylabel()

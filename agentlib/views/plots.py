@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from agentlib.messages import describe
+from agentlib.messages import describe, json_text
 from agentlib.run import Run
 from agentlib.trace import Trace
 from agentlib.views.frames import tokens_per_call
 from agentlib.views.tables import figures
 from agentlib.views.words import counted, joined, visible
 
-__all__ = ["Plot", "coins", "stop_reasons", "tokens_read"]
+__all__ = ["Plot", "coins", "new_results", "stop_reasons", "tokens_read"]
 
 # Okabe and Ito, "Color Universal Design" (2008), without the yellow, which is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -177,6 +177,29 @@ def stop_reasons(counts: object, *, title: str = "How the runs ended") -> Plot:
     return Plot(figure, f"{title}: of {counted(total, 'run')}, {said}.")
 
 
+def new_results(runs: object, *, title: str = "Results that were new") -> Plot:
+    """Plot how many different results a run has brought in after each step; a stuck run goes flat.
+
+    runs: a Run, a Trace, or names and any of these. A result counts the first time it comes, word for word;
+    one that says "not run" does not count. Raises as `tokens_read` does.
+    """
+    named = {name: _new_results(run) for name, run in _named(runs).items()}
+    if not any(named.values()):
+        raise ValueError("There is nothing to plot: no model call was made.")
+    figure, (axes,) = new_figure(1, title)
+    for number, (name, seen) in enumerate(named.items()):
+        axes.plot(range(1, len(seen) + 1), seen, label=name or "new so far", **line_style(number, len(seen)))
+    name_axes(axes, "step", "different results so far")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    said = [
+        f"{_prefix(name)}{counted(seen[-1], 'different result')} in {counted(len(seen), 'step')}, "
+        f"the last new one in step {seen.index(seen[-1]) + 1}{_ending(_named(runs)[name])}."
+        for name, seen in named.items()
+        if seen
+    ]
+    return Plot(figure, f"{title}: {' '.join(said)}")
+
+
 # --- reading what was given -------------------------------------------------------------------------
 
 
@@ -200,6 +223,20 @@ def _coins(run: object) -> list[int]:
         trace = run.trace if isinstance(run, Run) else run
         return [event.entries for event in trace.events if event.kind == "ask"]
     return _numbers(run)
+
+
+def _new_results(run: object) -> list[int]:
+    if not isinstance(run, (Run, Trace)):
+        raise TypeError(f"A run to plot is a Run or a Trace, but was {describe(run)}.")
+    seen: set[str] = set()
+    after_step: list[int] = []
+    for event in (run.trace if isinstance(run, Run) else run).events:
+        if event.kind == "ask":
+            after_step.append(len(seen))
+        elif event.kind == "result" and event.text != "not run":
+            seen.add(json_text((event.entry or {}).get("result")))
+            after_step[-1] = len(seen)
+    return after_step
 
 
 def _numbers(given: object) -> list[int]:
