@@ -1,6 +1,7 @@
 """Every wrong solution is refused by the criterion it is tied to; every right one is accepted."""
 
 import importlib
+import json
 from random import Random
 
 import pytest
@@ -17,7 +18,7 @@ class Impatient(LearnerHere):
     """A learner's place with a short time limit, so that loops that spin cost a moment."""
 
     def run(self, request, called, seconds):
-        return super().run(request, called, min(seconds, 0.4))
+        return super().run(request, called, 1.5 if seconds == 5 else seconds)
 
 
 def zoo(exercise):
@@ -74,7 +75,8 @@ def test_every_criterion_is_tied_to_a_wrong_solution(exercise):
 def test_scenarios_have_other_data_with_another_seed_and_the_same_with_the_same(exercise):
     def data(seed):
         scenarios = exercise.scenarios(Random(seed))
-        return {name: str(scenario.facts) for name, scenario in scenarios.items()}
+        names = {name: dict(scenario.facts) for name, scenario in scenarios.items()}
+        return json.dumps(names, default=lambda thing: type(thing).__name__)
 
     assert data(1) == data(1)
     assert data(1) != data(2)

@@ -6,7 +6,7 @@ they saw; the learner's source is never read.
 
 from typing import Any
 
-from agentlib.checks import ex01, ex02, ex03, ex04, ex05, ex06, ex07, ex08
+from agentlib.checks import ex01, ex02, ex03, ex04, ex05, ex06, ex07, ex08, ex09
 from agentlib.checks.checking import check_functions, named_functions
 from agentlib.checks.exercise import Exercise
 from agentlib.checks.report import Report, Result
@@ -24,6 +24,7 @@ EXERCISES = {
         ex06.EXERCISE,
         ex07.EXERCISE,
         ex08.EXERCISE,
+        ex09.EXERCISE,
     )
 }
 """All exercises, by name, in the order of the course."""

@@ -20,7 +20,8 @@ class Maker:
         self.look = world.tool_name()
         self.act = world.tool_name()
         self.forbidden = world.tool_name()
-        self.limits = {"max_steps": 6, "forbidden_tools": [self.forbidden, world.tool_name()]}
+        self.also_forbidden = world.tool_name()
+        self.limits = {"max_steps": 6, "forbidden_tools": [self.forbidden, self.also_forbidden]}
 
     def one(self, tool: str, result: Any) -> list[Entry]:
         """One step with one request."""
@@ -110,7 +111,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
             [make.one(make.forbidden, "ok"), make.one(look, {"amount": number[0]})], f"There are {number[0]}."
         ),
         "forbidden last": make.run(
-            [make.one(look, {"amount": number[0]}), make.one(make.limits["forbidden_tools"][1], "ok")],  # type: ignore[index]
+            [make.one(look, {"amount": number[0]}), make.one(make.also_forbidden, "ok")],
             f"There are {number[0]}.",
         ),
         # an answer at the limit

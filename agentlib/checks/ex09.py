@@ -1,0 +1,323 @@
+"""ex09: rescue the night. Only outcomes count: what became of the invoices, and what it cost."""
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.checks.player import TOO_OFTEN, shortened
+from agentlib.checks.reading import crash, times
+from agentlib.costs import estimate_tokens
+from agentlib.labs import invoices
+from agentlib.labs.invoices import MAX_STEPS, MAX_TOKENS, MAX_USD, PRICE, Batch, make_batch
+from agentlib.messages import Entry, json_text
+
+__all__ = ["EXERCISE"]
+
+
+class Meter:
+    """A model with a meter: what each call read, in tokens."""
+
+    def __init__(self) -> None:
+        self.model = invoices.model()
+        self.read: list[int] = []
+
+    def __call__(self, history: list[Entry]) -> Any:
+        """Count what is read, and answer as the lab's model does."""
+        self.read.append(estimate_tokens(history))
+        return self.model(history)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read by all calls."""
+        return sum(self.read)
+
+    @property
+    def usd(self) -> float:
+        """What the calls cost, in USD."""
+        return PRICE.usd(self.tokens)
+
+
+class Ledger:
+    """The tools of a batch, with a note of what became of each invoice."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.matched: Counter[str] = Counter()
+        self.flagged: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    def tools(self) -> dict[str, Any]:
+        """The four tools; two of them write."""
+        tools = self.batch.tools()
+
+        def record_match(invoice: str, payment: str) -> Any:
+            said = tools["record_match"](invoice, payment)
+            self.matched[invoice] += 1
+            if self.batch.right.get(invoice) != payment:
+                self.wrong.append(f"{invoice} was matched with {payment}")
+            return said
+
+        def flag_invoice(invoice: str, reason: str) -> Any:
+            said = tools["flag_invoice"](invoice, reason)
+            self.flagged[invoice] += 1
+            if invoice in self.batch.right:
+                self.wrong.append(f"{invoice} was flagged though it has a payment")
+            return said
+
+        return {**tools, "record_match": record_match, "flag_invoice": flag_invoice}
+
+    @property
+    def done(self) -> set[str]:
+        """The invoices that were matched or flagged."""
+        return set(self.matched) | set(self.flagged)
+
+
+def night(batch: Batch, **limits: Any) -> Scenario:
+    """One night with one batch. limits: those that are given to the function."""
+    meter, ledger = Meter(), Ledger(batch)
+    facts = {"meter": meter, "ledger": ledger, "batch": batch.name, "limits": limits, "right": batch.right}
+    return Scenario(
+        "run_agent",
+        (meter, ledger.tools(), batch.goal),
+        limits,
+        max_calls={"model": MAX_STEPS, "tools": 5 * MAX_STEPS},
+        seconds=30.0,
+        keep=False,
+        facts=facts,
+    )
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check. Each night has a batch of its own."""
+
+    def batch() -> Batch:
+        return make_batch(f"{rng.choice('CDEFGHJKL')}-{rng.randrange(20, 99)}", rng)
+
+    return {
+        "whole night": night(batch()),
+        "few steps": night(batch(), max_steps=rng.randrange(12, 30)),
+        "few tokens": night(batch(), max_tokens=rng.randrange(2_000, 4_000)),
+        "little money": night(batch(), max_usd=rng.randrange(6, 12) / 1_000),
+    }
+
+
+def _how_it_ended(log: Log) -> str:
+    fault = crash(log)
+    if fault is not None:
+        return fault.seen
+    return f"it returned {shortened(json_text(log.outcome.get('returned')))}"
+
+
+def begins(logs: Logs) -> Fault | None:
+    """The first invoices, before the stuck one, are matched."""
+    log = logs["whole night"]
+    ledger: Ledger = log.facts["ledger"]
+    numbers = list(ledger.batch.invoices)[:3]
+    missing = [number for number in numbers if number not in ledger.matched]
+    if missing:
+        return Fault(
+            f"{missing[0]} was not matched; the model was asked {times(len(log.asks))}; {_how_it_ended(log)}"
+        )
+    return None
+
+
+def gets_past(logs: Logs) -> Fault | None:
+    """The invoice without a payment is flagged, and the one behind it is matched."""
+    log = logs["whole night"]
+    ledger: Ledger = log.facts["ledger"]
+    stuck = ledger.batch.unmatched
+    if stuck not in ledger.flagged:
+        looked = sum(call.name == "tools.find_payment" for call in log.calls)
+        return Fault(
+            f"{stuck} has no payment; it was not flagged. find_payment ran {times(looked)}; "
+            f"{_how_it_ended(log)}"
+        )
+    numbers = list(ledger.batch.invoices)
+    behind = numbers[numbers.index(stuck) + 1]
+    if behind not in ledger.done:
+        return Fault(
+            f"{stuck} was flagged, and {behind} behind it was not matched; {_how_it_ended(log)}",
+            "One invoice out of 80 is no reason to end. How does the work go on?",
+        )
+    return None
+
+
+def once_and_right(logs: Logs) -> Fault | None:
+    """None twice, none wrong."""
+    for name in logs:
+        log = logs[name]
+        ledger: Ledger = log.facts["ledger"]
+        if ledger.wrong:
+            return Fault(
+                ledger.wrong[0],
+                "What does the model have to read in order to decide, and does your loop still show it?",
+            )
+        twice = [number for number, count in (ledger.matched + ledger.flagged).items() if count > 1]
+        if twice:
+            count = (ledger.matched + ledger.flagged)[twice[0]]
+            return Fault(
+                f"{twice[0]} was matched or flagged {times(count)}",
+                "Was the model shown that this invoice is done? Does a tool run twice?",
+            )
+        break
+    return None
+
+
+def all_done(logs: Logs) -> Fault | None:
+    """Every invoice is matched or flagged, and the run ends answered."""
+    log = logs["whole night"]
+    ledger: Ledger = log.facts["ledger"]
+    meter: Meter = log.facts["meter"]
+    count = len(ledger.batch.invoices)
+    if len(ledger.done) < count:
+        steps = len(meter.read)
+        return Fault(
+            f"{len(ledger.done)} of {count} invoices were done; the model was asked {times(steps)} and read "
+            f"{meter.tokens:,} tokens, {meter.read[-1]:,} of them in the last call; {_how_it_ended(log)}",
+            "How much does each call read, and how much of that does the next decision need?",
+        )
+    if log.outcome.get("ended") == TOO_OFTEN or "returned" not in log.outcome:
+        return crash(log)
+    if log.returned.get("stopped") != "answered" or not log.returned.get("answer"):
+        return Fault(
+            f"all invoices were done; {_how_it_ended(log)}",
+            'With the model\'s answer the run ends: "stopped" is "answered", and "answer" is its text.',
+        )
+    return None
+
+
+def within_the_limits(logs: Logs) -> Fault | None:
+    """The whole night keeps to its limits."""
+    log = logs["whole night"]
+    meter: Meter = log.facts["meter"]
+    if meter.tokens > MAX_TOKENS or meter.usd > MAX_USD:
+        return Fault(
+            f"the night read {meter.tokens:,} tokens for {meter.usd:.2f} USD, {meter.read[-1]:,} tokens "
+            "in the last "
+            f"call; {MAX_TOKENS:,} tokens and {MAX_USD:.2f} USD are allowed",
+            "Every call reads the whole history again. Which part of it does the next decision need?",
+        )
+    if log.returned.get("steps") != len(meter.read) and log.returned.get("steps") is not None:
+        return Fault(
+            f'the model was asked {times(len(meter.read))}, but "steps" was '
+            f"{json_text(log.returned['steps'])}"
+        )
+    return None
+
+
+def stops_at_each_limit(logs: Logs) -> Fault | None:
+    """Given less, the run ends before it goes over, and says that there is no answer."""
+    for name in ("few steps", "few tokens", "little money"):
+        log = logs[name]
+        meter: Meter = log.facts["meter"]
+        ((limit, value),) = log.facts["limits"].items()
+        used = {"max_steps": len(meter.read), "max_tokens": meter.tokens, "max_usd": meter.usd}[limit]
+        unit = {"max_steps": "calls", "max_tokens": "tokens", "max_usd": "USD"}[limit]
+        if used > value:
+            return Fault(
+                f"with {limit}={value} the run used {used:,.4g} {unit}"
+                if limit == "max_usd"
+                else f"with {limit}={value} the run used {used:,} {unit}",
+                f"Look at {limit} before each call, with what that call will read added.",
+            )
+        fault = crash(log)
+        if fault is not None:
+            return Fault(f"with {limit}={value}: {fault.seen}", fault.hint)
+        if log.returned.get("stopped") in (None, "answered") or log.returned.get("answer") is not None:
+            return Fault(
+                f"with {limit}={value} the work was not finished; {_how_it_ended(log)}",
+                'A stopped run says why in "stopped", and its "answer" is None.',
+            )
+        if len(meter.read) < 4:
+            return Fault(
+                f"with {limit}={value} the model was asked {times(len(meter.read))}; more would have been "
+                "allowed",
+                "A limit may be used up. What do you compare with it?",
+            )
+    return None
+
+
+CHAIN = ("begins", "past_the_stuck", "once", "all_done", "within")
+
+EXERCISE = Exercise(
+    name="ex09_rescue_the_night",
+    title="Rescue the night",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "begins",
+            1,
+            "matches the first invoices of the batch",
+            (
+                "Does the plain loop of ex01 get through the first invoices?",
+                "Begin with the loop of ex01 and the three new arguments.",
+            ),
+            begins,
+        ),
+        Criterion(
+            "past_the_stuck",
+            2,
+            "gets past the invoice that has no payment: it is flagged, and the work goes on",
+            (
+                "The model asks for the same payment again and again. Which exercise was about that?",
+                "The repeat guard of ex04: do not run the same request again, and add a note that tells "
+                "the model to "
+                "flag the invoice.",
+            ),
+            gets_past,
+            CHAIN[:1],
+        ),
+        Criterion(
+            "once",
+            1,
+            "handles no invoice twice and none wrongly",
+            (
+                "What can the model see of its last steps?",
+                "The goal and the last few steps must stay in the history word for word: the invoice, "
+                "its payments, "
+                "and what was recorded last.",
+            ),
+            once_and_right,
+            CHAIN[:2],
+        ),
+        Criterion(
+            "all_done",
+            2,
+            "finishes all 80 invoices and ends with the model's answer",
+            (
+                "What ended the run before the work was done?",
+                "With max_tokens=200,000 and about 240 calls a call may read some 800 tokens. Let the "
+                "model read the "
+                "goal and the last steps alone.",
+            ),
+            all_done,
+            CHAIN[:3],
+        ),
+        Criterion(
+            "within",
+            2,
+            "stays within 400 steps, 200,000 tokens and 1 USD for the whole night",
+            (
+                "How many tokens does call 200 read?",
+                "`compact` of ex07, or the goal with the last six steps, keeps each call below some 600 "
+                "tokens.",
+            ),
+            within_the_limits,
+            CHAIN[:4],
+        ),
+        Criterion(
+            "limits",
+            2,
+            "stops before it goes over whichever limit is given: steps, tokens or money",
+            (
+                "Which of your three limits is looked at, and when?",
+                "Before each call: steps, then tokens with `estimate_tokens` of what will be read, then "
+                "`PRICE.usd` of all "
+                "tokens.",
+            ),
+            stops_at_each_limit,
+            CHAIN,
+        ),
+    ),
+)

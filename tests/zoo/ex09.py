@@ -1,0 +1,217 @@
+"""ex09: rescue the night."""
+
+from agentlib import memory
+from agentlib.costs import estimate_tokens
+from agentlib.labs.invoices import PRICE
+from tests.zoo import right, wrong
+from tests.zoo.ex02 import run_one, sorted_key
+
+
+def last_steps(history, keep):
+    begins = [place for place, entry in enumerate(history) if entry.get("type") == "tool"]
+    return history if len(begins) <= keep else [history[0], *history[begins[-keep] :]]
+
+
+def loop(model, tools, goal, max_steps, max_tokens, max_usd, **how):
+    """The loop around the faults."""
+    history, seen, tokens, steps = [{"role": "user", "text": goal}], set(), 0, 0
+
+    def end(stopped, answer=None):
+        return {"answer": answer, "steps": steps, "stopped": stopped}
+
+    run = how.get("run", run_one)
+    while True:
+        reading = last_steps(history, how.get("keep", 6))
+        cost = estimate_tokens(reading)
+        if steps == max_steps and "steps" not in how.get("blind", ()):
+            return end("step limit", how.get("made_up"))
+        late = 0 if how.get("late") else cost
+        if tokens + late > max_tokens and "tokens" not in how.get("blind", ()):
+            return end("token budget")
+        if PRICE.usd(tokens + late) > max_usd and "usd" not in how.get("blind", ()):
+            return end("cost budget")
+        steps, tokens = steps + 1, tokens + cost
+        reply = model(reading)
+        if reply["type"] == "answer":
+            return end("answered", reply["text"])
+        history.append(reply)
+        if sorted_key(reply) in seen and how.get("guard", True):
+            if how.get("stop_at_repeat"):
+                return end("repeated call")
+            history.append({"role": "tool", "result": "not run again"})
+            if how.get("note", True):
+                history.append({"role": "user", "text": "Flag this invoice and go on."})
+            continue
+        seen.add(sorted_key(reply))
+        history.append({"role": "tool", "result": run(tools, reply)})
+
+
+LIMITS = {"max_steps": 400, "max_tokens": 200_000, "max_usd": 1.0}
+
+
+@wrong("begins", "was not matched")
+def results_cut_too_short(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, run=lambda t, r: str(run_one(t, r))[:20])
+
+
+@wrong("begins", "was not matched")
+def only_the_last_step_shown(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, keep=1)
+
+
+@wrong("begins", "never")
+def does_nothing(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return {"answer": "All done.", "steps": 240, "stopped": "answered"}
+
+
+@wrong("past_the_stuck", "not flagged")
+def no_guard(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, guard=False)
+
+
+@wrong("past_the_stuck", "not flagged")
+def guard_without_a_note(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, note=False)
+
+
+@wrong("past_the_stuck", "not flagged")
+def third_request_ends_the_night(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, stop_at_repeat=True)
+
+
+@wrong("past_the_stuck", "no reason to end")
+def ends_after_the_flag(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    flagged = []
+
+    def tired(history):
+        if flagged:
+            return {"type": "answer", "text": "I flagged one and stopped."}
+        return model(history)
+
+    def flag(**input):
+        flagged.append(1)
+        return tools["flag_invoice"](**input)
+
+    return loop(tired, {**tools, "flag_invoice": flag}, goal, max_steps, max_tokens, max_usd)
+
+
+@wrong("once", "matched or flagged twice")
+def record_runs_twice(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    def run(tools, reply):
+        if reply["tool"] == "record_match":
+            run_one(tools, reply)
+        return run_one(tools, reply)
+
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, run=run)
+
+
+@wrong("once", "was flagged though it has a payment")
+def flags_to_be_safe(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    def run(tools, reply):
+        if reply["tool"] == "record_match" and reply["input"]["invoice"].endswith("/020"):
+            tools["flag_invoice"](invoice=reply["input"]["invoice"], reason="to be looked at")
+        return run_one(tools, reply)
+
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, run=run)
+
+
+@wrong("all_done", "How much does each call read")
+def whole_history_until_the_budget_ends(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, keep=10**6)
+
+
+@wrong("all_done", "step limit")
+def step_limit_of_ex01(model, tools, goal, max_steps=100, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd)
+
+
+@wrong("all_done", '"stopped" is "answered"')
+def end_not_told(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    end = loop(model, tools, goal, max_steps, max_tokens, max_usd)
+    return {**end, "stopped": "done"} if end["stopped"] == "answered" else end
+
+
+@wrong("within", "Every call reads the whole history again")
+def whole_history_and_no_budget(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    blind = ("tokens", "usd")
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, keep=10**6, blind=blind)
+
+
+@wrong("limits", "max_steps before each call")
+def steps_not_limited(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, blind=("steps",))
+
+
+@wrong("limits", "max_tokens before each call")
+def tokens_not_limited(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, blind=("tokens",))
+
+
+@wrong("limits", "max_usd before each call")
+def money_not_limited(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, blind=("usd",))
+
+
+@wrong("limits", "max_tokens before each call")
+def budget_looked_at_after_paying(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, late=True)
+
+
+@wrong("limits", '"answer" is None')
+def made_up_answer_at_the_limit(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, made_up="All done.")
+
+
+@right
+def guard_and_last_steps(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd)
+
+
+@right
+def three_steps_are_enough(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, keep=3)
+
+
+@right
+def summaries_and_a_flag_in_the_result(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    history, counts, tokens = [{"role": "user", "text": goal}], {}, 0
+    for step in range(1, max_steps + 1):
+        if len(history) > 16:
+            history = memory.compact(history, 3, lambda old: f"{len(old)} older entries were left out.")
+        cost = estimate_tokens(history)
+        if tokens + cost > max_tokens or PRICE.usd(tokens + cost) > max_usd:
+            return {"answer": None, "steps": step - 1, "stopped": "budget"}
+        tokens += cost
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        key = sorted_key(reply)
+        counts[key] = counts.get(key, 0) + 1
+        result = run_one(tools, reply) if counts[key] < 3 else "Asked twice already: flag this invoice."
+        history += [
+            {"role": "model", **reply},
+            {"role": "tool", "id": "", "tool": reply["tool"], "result": result},
+        ]
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@right
+def one_small_run_for_each_invoice(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    prefix = goal.split(", from ")[1].split("/")[0]
+    used = {"steps": 0, "tokens": 0}
+    for number in range(1, 81):
+        history, looked = [{"role": "user", "text": f"Match invoice {prefix}/{number:03} or flag it."}], 0
+        while True:
+            cost = estimate_tokens(history)
+            over = used["tokens"] + cost > max_tokens or PRICE.usd(used["tokens"] + cost) > max_usd
+            if over or used["steps"] == max_steps:
+                return {"answer": None, "steps": used["steps"], "stopped": "limit"}
+            used["steps"], used["tokens"] = used["steps"] + 1, used["tokens"] + cost
+            reply = model(history)
+            if reply["type"] == "answer":
+                break
+            history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
+            looked += reply["tool"] == "find_payment"
+            if looked > 1:
+                history.append({"role": "user", "text": "There is no payment. Flag it."})
+    return {"answer": "All 80 are done.", "steps": used["steps"], "stopped": "answered"}
