@@ -185,5 +185,5 @@ def replay(trace: Trace, **options: Any) -> Run:
     """
     rules = [*read_stops(options.pop("stops", ())), trace.ending()]
     max_steps = trace.about.get("max_steps", trace.steps + 1)
-    options.setdefault("max_result_chars", None)  # what was recorded has been cut already
+    options.setdefault("max_result_chars", trace.about.get("max_result_chars"))
     return run_agent(trace.model(), trace.tools(), trace.goal, max_steps, stops=rules, **options)

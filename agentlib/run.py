@@ -121,6 +121,7 @@ class RunState:
         self.about = {
             "made_by": "run_agent", "goal": goal, "max_steps": max_steps, "tools": list(self.tools),
             "repeatable": [name for name, tool in self.tools.items() if tool.repeatable],
+            "max_result_chars": max_result_chars,
         }  # fmt: skip
 
         rules = sorted([StepLimit(max_steps), *read_stops(stops)], key=lambda rule: rule.order)
@@ -274,7 +275,14 @@ class RunState:
         return self.happened(Event("act", self.progress.steps, None, 0, 0, call.id, call.tool))
 
     def run(self, call: ReadCall) -> ToolOutcome:
-        """Run one request: ask a person first if the tool is risky, keep to the time limits."""
+        """Run one request and cut what comes of it if it is too long."""
+        outcome = self._outcome(call)
+        if len(outcome.text) > self.max_result_chars:
+            outcome = _shortened(outcome, self.max_result_chars)
+        return outcome
+
+    def _outcome(self, call: ReadCall) -> ToolOutcome:
+        """Ask a person first if the tool is risky, keep to the time limits."""
         tool = self.tools.get(call.tool)
         if call.problem and tool is not None:
             return failure("invalid_input", f"The request cannot be run: {call.problem}.", ran=False)
@@ -289,10 +297,7 @@ class RunState:
         if self.deadline is not None:
             left = max(0.0, self.deadline - self.progress.seconds)
             wait = left if wait is None else min(wait, left)
-        outcome = run_tool(self.tools, call.tool, call.input_text, worker=self.worker, wait_seconds=wait)
-        if len(outcome.text) > self.max_result_chars:
-            outcome = _shortened(outcome, self.max_result_chars)
-        return outcome
+        return run_tool(self.tools, call.tool, call.input_text, worker=self.worker, wait_seconds=wait)
 
     # -- 4. record
 
