@@ -3,13 +3,21 @@
 import json
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from agentlib.views import quiz
+from agentlib.views import final_test, quiz
 from agentlib.views.quiz import PASS_MARK, QuestionError, progress, score_words
 from agentlib.views.quiz.answers import Answers, data_folder
-from agentlib.views.quiz.questions import known_quizzes, load_questions, read_questions
+from agentlib.views.quiz.questions import (
+    Question,
+    draw,
+    final_pool,
+    known_quizzes,
+    load_questions,
+    read_questions,
+)
 
 QUIZ = "02_blue_mugs"
 
@@ -134,6 +142,11 @@ def test_the_best_score_stays_after_trying_again(mugs, tmp_path):
     assert line.split() == [QUIZ, "0", "of", "3", "3", "passed"]
 
 
+def test_a_score_counts_as_the_best_only_once_every_question_is_answered(mugs, tmp_path):
+    mugs.pick([*right_picks(mugs)[:2], -1])
+    assert Answers(tmp_path).read()[QUIZ]["best"] == 0
+
+
 def test_quizzes_are_kept_beside_each_other(mugs, tmp_path):
     mugs.pick([0, 0, 0])
     quiz("01_the_loop", folder=tmp_path).pick([1, 1, 1])
@@ -226,3 +239,75 @@ def test_progress_lists_every_quiz_of_the_course(tmp_path):
     table = str(progress(tmp_path))
     assert all(name in table for name in known_quizzes())
     assert table.count("not yet") == len(known_quizzes())
+
+
+# --- the final test ---------------------------------------------------------------------------------
+
+
+def texts(shown):
+    return [one.text for one in shown.questions]
+
+
+def test_the_final_test_draws_twenty_questions_two_from_each_of_ten_lessons(tmp_path):
+    pool = final_pool()
+    lesson_of = {one: name for name, questions in pool.items() for one in questions}
+    for seed in range(20):
+        drawn = final_test(seed, folder=tmp_path).questions
+        assert len(set(drawn)) == 20
+        assert Counter(lesson_of[one] for one in drawn) == dict.fromkeys(pool, 2)
+
+
+def test_the_pool_of_the_final_test_is_larger_than_the_test_and_asks_nothing_twice():
+    questions = [one for part in final_pool().values() for one in part]
+    assert len(questions) >= 60
+    assert len({one.text for one in questions}) == len(questions)
+
+
+def test_the_pool_of_the_final_test_keeps_to_what_the_lessons_quizzes_keep_to():
+    questions = [one for part in final_pool().values() for one in part]
+    places = Counter(one.right for one in questions)
+    assert max(places.values()) <= 0.5 * len(questions)
+    longest = [
+        max(range(len(one.choices)), key=lambda place: len(one.choices[place].text)) == one.right
+        for one in questions
+    ]
+    assert sum(longest) <= 0.6 * len(questions)
+    assert all(len({choice.why for choice in one.choices}) == len(one.choices) for one in questions)
+
+
+def test_a_seed_brings_the_same_final_test_back_and_another_seed_another_one(tmp_path):
+    assert texts(final_test(7, folder=tmp_path)) == texts(final_test(7, folder=tmp_path))
+    assert texts(final_test(7, folder=tmp_path)) != texts(final_test(8, folder=tmp_path))
+
+
+def test_the_final_test_is_passed_with_twelve_of_twenty_and_its_answers_are_kept_by_seed(tmp_path):
+    test = final_test(7, folder=tmp_path)
+    right = right_picks(test)
+    test.pick([*right[:12], *((pick + 1) % 3 for pick in right[12:])])
+    assert (test.score, test.passed) == (12, True)
+    test.pick([*right[:11], *((pick + 1) % 3 for pick in right[11:])])
+    assert (test.score, test.passed) == (11, False)
+    assert final_test(7, folder=tmp_path).picked == test.picked
+    assert set(final_test(8, folder=tmp_path).picked) == {-1}
+    (line,) = [line for line in str(progress(tmp_path)).splitlines() if line.startswith("final_test_7")]
+    assert line.split() == ["final_test_7", "20", "of", "20", "12", "passed"]
+
+
+@pytest.mark.parametrize("kept", [{}, {"picked": "x", "best": "y", "of": None}, {"best": 3, "of": True}])
+def test_progress_can_be_shown_though_what_was_kept_of_a_final_test_is_broken(kept, tmp_path):
+    (tmp_path / "answers.json").write_text(json.dumps({"version": 1, "quizzes": {"final_test_1": kept}}))
+    assert "not yet" in str(progress(tmp_path)).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("seed", "questions"), [("7", 20), (True, 20), (None, 20), (7, 0), (7, 1000), (7, -1)]
+)
+def test_a_final_test_that_cannot_be_drawn_is_refused(seed, questions, tmp_path):
+    with pytest.raises(ValueError, match=r"whole number|can be drawn"):
+        final_test(seed, questions, folder=tmp_path)
+
+
+def test_questions_are_spread_as_evenly_as_their_number_allows():
+    pool = {name: [Question(f"{name}{n}", ()) for n in range(4)] for name in "ab"}
+    drawn = draw(pool, 5, Random(1))
+    assert sorted(Counter(one.text[0] for one in drawn).values()) == [2, 3]

@@ -2,8 +2,8 @@
 
 from agentlib.views import plots
 from agentlib.views.moving import moving
-from agentlib.views.quiz import quiz
+from agentlib.views.quiz import final_test, quiz
 from agentlib.views.tables import history_table, run_table
 from agentlib.views.tracer import tracer
 
-__all__ = ["history_table", "moving", "plots", "quiz", "run_table", "tracer"]
+__all__ = ["final_test", "history_table", "moving", "plots", "quiz", "run_table", "tracer"]

@@ -1,22 +1,26 @@
 """The quiz: questions with an explanation for every choice, marked at once, kept from one day to the next."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 from typing import Any
 
+from agentlib.messages import describe
 from agentlib.views.quiz.answers import Answers, are_picks
 from agentlib.views.quiz.questions import (
     Question,
     QuestionError,
+    draw,
+    final_pool,
     known_quizzes,
     load_questions,
     read_questions,
 )
 from agentlib.views.shown import Cell, Shown, caption_html, html_table, text_table
 
-__all__ = ["PASS_MARK", "QuestionError", "Quiz", "progress", "quiz", "score_words"]
+__all__ = ["PASS_MARK", "QuestionError", "Quiz", "final_test", "progress", "quiz", "score_words"]
 
 PASS_MARK = 0.6
 """A quiz is passed with this share of its questions right."""
@@ -107,6 +111,22 @@ def quiz(questions: str | Sequence[Any], *, folder: str | Path | None = None) ->
     return Quiz("", read_questions(questions), answers)
 
 
+FINAL_NAME = "final_test_"
+"""How the name begins under which the answers to a final test are kept; its seed comes behind it."""
+
+
+def final_test(seed: int, questions: int = 20, *, folder: str | Path | None = None) -> Quiz:
+    """Show a test over the whole course: the same seed draws the same questions, another seed other ones.
+
+    seed: a whole number. questions: how many, spread evenly over the lessons. folder: as for `quiz`.
+    Raises ValueError if the seed is no whole number, or if there are not so many questions.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ValueError(f"seed is a whole number, but was {describe(seed)}.")
+    drawn = draw(final_pool(), questions, Random(seed))
+    return Quiz(f"{FINAL_NAME}{seed}", drawn, Answers(None if folder is None else Path(folder)))
+
+
 def static_form(questions: Sequence[Question]) -> Shown:
     """Show questions as text, with the answers folded beneath each (in plain text, at the end)."""
     page, lines, ends = [], [], ["Answers"]
@@ -151,7 +171,18 @@ def progress(folder: str | Path | None = None) -> Shown:
         passed = "passed" if best >= PASS_MARK * len(questions) else "not yet"
         now = Cell(f"{answered} of {len(questions)}")
         rows.append([Cell(name), now, Cell(f"{best}", number=True), Cell(passed)])
+    for name in sorted(name for name in kept if name.startswith(FINAL_NAME)):
+        rows.append(_final_row(name, kept[name]))
     heads = ("quiz", "answered now", "best score", "passed")
     note = f" ({answers.problem})" if answers.problem else ""
     title = f"Your progress{note}"
     return Shown(html_table(title, heads, rows), text_table(title, heads, rows))
+
+
+def _final_row(name: str, kept: Mapping[str, Any]) -> list[Cell]:
+    """Make the row of a final test. Its questions are not drawn anew: what was kept says enough."""
+    picked, best, of = kept.get("picked"), kept.get("best"), kept.get("of")
+    best, of = (number if type(number) is int else 0 for number in (best, of))
+    answered = sum(pick != -1 for pick in picked) if isinstance(picked, list) else 0
+    passed = "passed" if of and best >= PASS_MARK * of else "not yet"
+    return [Cell(name), Cell(f"{answered} of {of}"), Cell(f"{best}", number=True), Cell(passed)]

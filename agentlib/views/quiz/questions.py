@@ -4,14 +4,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from agentlib.errors import AgentLibError
 from agentlib.messages import describe
 
-__all__ = ["Choice", "Question", "QuestionError", "known_quizzes", "load_questions", "read_questions"]
+__all__ = [
+    "Choice", "Question", "QuestionError", "draw", "final_pool", "known_quizzes", "load_questions",
+    "read_questions",
+]  # fmt: skip
 
 FOLDER = Path(__file__).parent / "questions"
+FINAL = FOLDER / "final"
 
 
 class QuestionError(AgentLibError):
@@ -53,6 +58,37 @@ def load_questions(name: str) -> tuple[Question, ...]:
     if name not in known_quizzes():
         raise QuestionError(f"There is no quiz {name!r}; there are {', '.join(known_quizzes())}.")
     return read_questions(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def final_pool() -> dict[str, tuple[Question, ...]]:
+    """Give what the final test draws from, by lesson: the questions of its own, then those of the lesson."""
+    pool = {}
+    for path in sorted(FINAL.glob("*.json")):
+        own = read_questions(json.loads(path.read_text(encoding="utf-8")))
+        lesson = load_questions(path.stem) if path.stem in known_quizzes() else ()
+        pool[path.stem] = (*own, *lesson)
+    return pool
+
+
+def draw(pool: Mapping[str, Sequence[Question]], count: int, rng: Random) -> tuple[Question, ...]:
+    """Draw questions: as many from each lesson as from the others, the rest from all, in mixed order.
+
+    Raises ValueError if the pool holds fewer than `count`.
+    """
+    total = sum(map(len, pool.values()))
+    if not 1 <= count <= total:
+        raise ValueError(
+            f"From {total} questions 1 to {total} can be drawn, but {describe(count)} was wanted."
+        )
+    drawn: list[Question] = []
+    rest: list[Question] = []
+    for questions in pool.values():
+        mixed = rng.sample(list(questions), len(questions))
+        share = count // len(pool)
+        drawn += mixed[:share]
+        rest += mixed[share:]
+    drawn += rng.sample(rest, count - len(drawn))
+    return tuple(rng.sample(drawn, count))
 
 
 def read_questions(data: object) -> tuple[Question, ...]:
