@@ -276,10 +276,7 @@ class RunState:
 
     def run(self, call: ReadCall) -> ToolOutcome:
         """Run one request and cut what comes of it if it is too long."""
-        outcome = self._outcome(call)
-        if len(outcome.text) > self.max_result_chars:
-            outcome = _shortened(outcome, self.max_result_chars)
-        return outcome
+        return _shortened(self._outcome(call), self.max_result_chars)
 
     def _outcome(self, call: ReadCall) -> ToolOutcome:
         """Ask a person first if the tool is risky, keep to the time limits."""
@@ -343,7 +340,7 @@ class RunState:
             else:
                 words, ran = f"Not run: {why}", False
             outcome = failure("not_finished" if ran else "not_run", words, ran=ran, failed=ran)
-            yield self.record_result(call, outcome, rules=False)
+            yield self.record_result(call, _shortened(outcome, self.max_result_chars), rules=False)
 
     # -- the end
 
@@ -382,6 +379,8 @@ class RunState:
 
 def _shortened(outcome: ToolOutcome, max_chars: int) -> ToolOutcome:
     """Cut a result that is too long; rules see what the model sees, so that a replay goes the same way."""
+    if len(outcome.text) <= max_chars:
+        return outcome
     result = trim(outcome.result, max_chars)
     return outcome._replace(result=result, text=json_text(result))
 
