@@ -85,6 +85,20 @@ def test_before_the_change_no_tool_runs_again():
     assert runs == [1]
 
 
+def test_a_changed_reply_that_asks_for_a_tool_runs_that_tool():
+    runs = []
+
+    def draw(number):
+        runs.append(number)
+        return 10
+
+    trace = watch(loop, reading(), {"draw": draw}, "goal", max_steps=5)
+    runs.clear()
+    other = fork(loop, reading, {"draw": draw}, "goal", trace, 2, reply=ask("draw", number=77))
+    assert runs == [77]
+    assert other.answer == "20"
+
+
 def test_the_fresh_model_is_asked_along_so_that_it_knows_where_it_is():
     made = []
 

@@ -53,6 +53,9 @@ CELLS = {
         "model = ScriptedModel([ask('t', x=harm * 20), answer(harm)])\n"
         "tracer(ours(model, {'t': lambda x: x}, harm))"
     ),
+    "slow": (
+        'import time\nslow = tracer(A)\nslow.live.player.observe(lambda change: time.sleep(1), "frame")\nslow'
+    ),
 }
 
 

@@ -18,9 +18,16 @@ class Lab:
         self.page.on("pageerror", lambda problem: self.console.append(str(problem)))
 
     def open(self, notebook: str) -> None:
+        """Open a notebook and wait until its kernel is ready: JupyterLab runs nothing before that."""
         self.page.goto(f"{self.address}/lab/tree/{notebook}?reset")
         self.page.wait_for_selector(CELL, timeout=90_000)
-        self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=90_000)
+        for _ in range(360):
+            sessions = self.page.request.get(f"{self.address}/api/sessions").json()
+            states = [one["kernel"]["execution_state"] for one in sessions if one["path"] == notebook]
+            if states == ["idle"]:
+                break
+            self.page.wait_for_timeout(250)
+        self.page.wait_for_timeout(1_000)  # the page hears of its kernel a moment after the server
 
     def menu(self, *names: str) -> None:
         """Choose from the menu bar: `menu("Run", "Run All Cells")`."""
@@ -32,21 +39,23 @@ class Lab:
         self.page.locator(".lm-Menu-itemLabel", has_text=whole).last.click()
 
     def run_all(self) -> None:
-        first = self.page.locator(".jp-CodeCell .jp-InputPrompt").first
+        """Run all cells, and wait until the last one has run."""
+        failed = self.page.locator("[data-mime-type='application/vnd.jupyter.stderr']")
+        prompts = self.page.locator(".jp-CodeCell .jp-InputPrompt")
         for _ in range(6):
             self.page.locator(CELL).first.click()
             self.menu("Run", "Run All Cells")
-            self.page.wait_for_timeout(5_000)
-            # On a busy machine the menu may be there before the notebook's kernel is; then nothing runs.
-            if re.search(r"[*0-9]", first.inner_text()):
+            # A page that has not heard of its kernel yet runs the first cell or none, and may ask for one.
+            self.page.wait_for_timeout(3_000)
+            choose = self.page.get_by_role("button", name="Select Kernel")
+            if choose.is_visible():
+                choose.click()
+            while any("*" in prompt for prompt in prompts.all_inner_texts()):
+                self.page.wait_for_timeout(250)
+            assert failed.count() == 0, failed.first.inner_text()
+            if re.search("[0-9]", prompts.last.inner_text()):
                 break
-        failed = "[data-mime-type='application/vnd.jupyter.stderr']"
-        self.page.wait_for_selector(f".agentlib-player, {failed}", timeout=90_000)
-        assert self.page.locator(failed).count() == 0, self.page.locator(failed).first.inner_text()
-        last = self.page.locator(".jp-CodeCell .jp-InputPrompt").last
-        self.page.wait_for_function(
-            "e => /\\d/.test(e.textContent)", arg=last.element_handle(), timeout=90_000
-        )
+        self.page.wait_for_selector(".agentlib-player", timeout=90_000)
         self.page.wait_for_timeout(1_000)
 
     def theme(self, name: str) -> None:
