@@ -12,8 +12,8 @@ from agentlib.errors import FatalToolError
 from agentlib.messages import read_reply
 from agentlib.models import LoopingModel, RecordingModel, RuleModel, ScriptedModel
 from agentlib.stops import CoinBudget, Deadline, NoProgress, RepeatedCall, StopReason, TokenBudget
-from tests.hostile import NoRepr
 from tests.invariants import assert_every_request_answered, assert_json_ready, assert_sound
+from tests.odd_values import NoRepr
 
 
 def look(n: int = 0) -> int:

@@ -25,8 +25,8 @@ from agentlib.messages import (
     whole,
 )
 from agentlib.models import ScriptedModel
-from tests.hostile import ODD_VALUES, nested
 from tests.invariants import assert_json_ready
+from tests.odd_values import ODD_VALUES, nested
 
 # --- making replies ---------------------------------------------------------------------------------
 

@@ -19,8 +19,8 @@ from agentlib import Trace, answer, ask, ask_together, compare, errors, run_agen
 from agentlib.costs import Price
 from agentlib.loop import replay as run_again
 from agentlib.messages import is_error, json_ready, read_reply
-from tests.hostile import ODD_VALUES
 from tests.invariants import assert_every_request_answered, assert_json_ready, assert_sound
+from tests.odd_values import ODD_VALUES
 
 MORE = os.environ.get("PROPERTY_EXAMPLES")
 

@@ -14,8 +14,8 @@ from agentlib import answer, ask, run_agent, tool
 from agentlib.errors import FatalToolError, ToolError, UnrunError
 from agentlib.models import ScriptedModel
 from agentlib.tools import Tool, ToolOutcome, Worker, read_tools, run_tool, words_of
-from tests.hostile import ODD_VALUES
 from tests.invariants import assert_json_ready, assert_sound
+from tests.odd_values import ODD_VALUES
 
 
 def stock_level(warehouse: str, at_least: int = 0) -> int:
