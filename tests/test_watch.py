@@ -642,15 +642,59 @@ def test_entries_that_are_taken_away_or_changed_in_place_are_seen_at_their_line(
     assert list(seen)[1].startswith("history[1]")
 
 
+@pytest.mark.parametrize("crash", [False, True])
+def test_what_the_last_line_adds_is_seen_too(crash):
+    def last_line(model, tools, goal):
+        history = [{"role": "user", "text": goal}]
+        history.append(model(history)) or (crash and breaks())
+
+    assert len(final(once(last_line))) == 2
+
+
 def test_no_event_comes_when_nothing_has_changed():
     def idle(model, tools, goal):
-        history = [{"role": "user", "text": goal, "odd": {1, 2}, "object": object(), "nan": float("nan")}]
+        history = [{"role": "user", "text": goal, "odd": {1, 2}, "nan": float("nan")}]
         for _ in range(3):
             history = list(history)
-            history[0] = dict(history[0])
+            history[0] = {**history[0], "object": object(), "rude": Rude()}
             model(history)
 
-    assert kinds(once(idle, *[ask("look")] * 3)).count("history") == 1
+    assert kinds(once(idle, *[ask("look")] * 3)).count("history") == 2
+
+
+def test_a_list_that_happens_to_be_the_end_of_the_history_is_not_taken_for_it():
+    def elsewhere(model, tools, goal):
+        state = {"history": [{"role": "user", "text": goal}]}
+        latest = []
+        for _ in range(5):
+            latest = [model(list(state["history"]))]
+            state["history"] += latest
+
+    changes = of_kind(once(elsewhere, *[ask("look")] * 5), "history")
+    assert [(event.entries, len(event.read)) for event in changes] == [(n, 1) for n in range(5)]
+
+
+def test_a_loop_may_move_its_history_to_another_place():
+    def moves(model, tools, goal):
+        history = [{"role": "user", "text": goal}]
+        model(history)
+        state = {"history": [*history, {"role": "user", "text": "more"}]}
+        model(state["history"])
+        state["history"].append({"role": "user", "text": "and more"})
+        return state
+
+    trace = once(moves)
+    assert [event.read for event in of_kind(trace, "ask")] == [None, None]
+    assert len(final(trace)) == 3
+
+
+def test_a_copy_that_is_the_same_for_the_reader_is_the_same_history():
+    def copies(model, tools, goal):
+        history = [{"role": "user", "text": goal, "pair": (1, 2)}]
+        model(history)
+        model([{**entry, "pair": list(entry["pair"])} for entry in history])
+
+    assert [event.read for event in of_kind(once(copies), "ask")] == [None, None]
 
 
 @pytest.mark.parametrize(("entries", "at_its_line"), [(100, True), (101, False)])
@@ -980,6 +1024,13 @@ def test_a_crash_without_a_message_and_a_call_of_exit_are_told_by_their_kind():
     assert once(bare).detail == "ValueError with no message"
 
 
+def test_each_call_of_a_recursive_loop_shows_its_line():
+    def down(model, tools, goal, n=3):
+        return down(model, tools, goal, n - 1) if n else "end"
+
+    assert len(lines(once(down))) == 4
+
+
 def test_a_loop_that_calls_itself_for_ever_crashes():
     def forever(model, tools, goal):
         return forever(model, tools, goal)
@@ -1046,16 +1097,20 @@ def test_a_loop_that_catches_exceptions_is_ended_all_the_same():
 
 
 def test_a_loop_that_catches_everything_is_ended_all_the_same():
+    rounds = []
+
     def stubborn(model, tools, goal):
         while True:
             try:
+                rounds.append(1)
                 model([])
             except:
                 pass
 
     trace = looping(stubborn)
     assert (trace.stopped, trace.steps) == ("asked too often", 200)
-    assert len(trace) < 2_000
+    # After the last reply it has a hundred lines to return in, and no more.
+    assert 200 < len(rounds) < 230
 
 
 def test_a_loop_that_takes_the_end_for_a_failure_may_return_but_the_reason_stays():
@@ -1186,6 +1241,12 @@ def helper_spins_on_one_line():
     while True: pass  # noqa: E701 # fmt: skip
 
 
+def test_a_module_with_the_name_of_one_of_pythons_own_is_looked_after_too():
+    module = {"__name__": "queue"}
+    exec("def spin():\n    while True:\n        pass\ndef run(*given):\n    spin()", module)
+    assert looping(module["run"], most_lines=100).stopped == "ran too long"
+
+
 @pytest.mark.parametrize("helper", [helper_spins, helper_spins_on_one_line])
 def test_a_function_of_the_loop_that_spins_is_ended_too_even_if_the_loop_swallows_it(helper):
     def calls_helper(model, tools, goal):
@@ -1202,17 +1263,19 @@ def test_a_function_of_the_loop_that_spins_is_ended_too_even_if_the_loop_swallow
 
 
 def test_a_loop_of_another_module_that_swallows_everything_is_ended():
-    module = {"__name__": "somewhere_else"}
+    module = {"__name__": "somewhere_else", "rounds": []}
     exec(
         "def run(model, tools, goal):\n"
         "    while True:\n"
         "        try:\n"
+        "            rounds.append(1)\n"
         "            model([goal])\n"
         "        except:\n"
         "            pass\n",
         module,
     )
     assert looping(lambda *given: module["run"](*given)).stopped == "asked too often"
+    assert 200 < len(module["rounds"]) < 230
 
 
 def five_lines(model, tools, goal):
@@ -1415,6 +1478,11 @@ def test_a_loop_that_is_ended_again_and_again_does_not_hide_lines_from_the_trace
     assert len([event for event in seen if "line" in event[1]]) == 52
 
 
+def test_a_tracer_that_did_not_ask_for_opcodes_gets_none():
+    seen = Tracer([spin_on_one_line]).events_of(lambda: looping(spin_on_one_line, most_lines=50))
+    assert {event.removesuffix(" again") for _, event, _ in seen} <= {"call", "line", "exception", "return"}
+
+
 def test_a_trace_function_that_puts_itself_in_place_is_watched_alongside():
     # Coverage's tracer does so at the first event that it gets through another one.
     seen = []
@@ -1440,15 +1508,16 @@ def test_a_trace_function_that_takes_itself_away_stays_away():
     calls = []
 
     def shy(frame, event, arg):
-        calls.append(event)
-        sys.settrace(None)
+        if frame.f_code is look.__code__:
+            calls.append(event)
+            sys.settrace(None)
 
     sys.settrace(shy)
-    trace = once(loop)
+    trace = once(loop, ask("look"), ask("look"), answer("140"))
     left = sys.gettrace()
     sys.settrace(None)
     assert (left, calls) == (None, ["call"])
-    assert trace == once(loop)
+    assert trace == once(loop, ask("look"), ask("look"), answer("140"))
 
 
 def test_lines_after_watching_are_traced_in_the_same_function():
@@ -1512,14 +1581,14 @@ def test_a_loop_left_half_way_is_no_longer_watched():
 
     def leaves(model, tools, goal):
         def inner():
-            yield 1
-            yield 2
+            while True:
+                yield 1
 
         kept.append(inner())
         return next(kept[0])
 
-    trace = once(leaves)
-    before = len(trace)
-    tracer = Tracer([])
-    tracer.events_of(lambda: list(kept[0]))
-    assert (len(trace), trace.stopped) == (before, "returned")
+    assert once(leaves, most_lines=10).stopped == "returned"
+    rest = itertools.islice(kept[0], 50)
+    # A debugger that does not look into the generator leaves in place what watching had put there.
+    Tracer([]).events_of(lambda: list(rest))
+    assert next(kept[0]) == 1
