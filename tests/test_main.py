@@ -167,16 +167,27 @@ def test_environment_puts_the_course_settings_first_and_keeps_the_rest():
     assert both["JUPYTER_CONFIG_PATH"] == ours + os.pathsep + "/mine"
 
 
-def test_the_one_setting_of_the_course_is_one_that_jupyterlab_knows():
+def setting_and_schema(plugin):
+    """What the course sets for a plugin of JupyterLab, and which settings that plugin has."""
     overrides = json.loads(
         (command_line.CONFIG_DIR / "labconfig" / "default_setting_overrides.json").read_text()
     )
-    ((plugin, values),) = overrides.items()
+    assert len(overrides) == 2
     folder, _, name = plugin.partition(":")
     jupyterlab_dir = Path(find_spec("jupyterlab").origin).parent
-    schema = json.loads((jupyterlab_dir / "schemas" / folder / f"{name}.json").read_text())
+    return overrides[plugin], json.loads((jupyterlab_dir / "schemas" / folder / f"{name}.json").read_text())
+
+
+def test_news_are_turned_off_by_a_setting_that_jupyterlab_knows():
+    values, schema = setting_and_schema("@jupyterlab/apputils-extension:notification")
     assert values == {"fetchNews": "false"}
     assert "false" in [choice["const"] for choice in schema["properties"]["fetchNews"]["oneOf"]]
+
+
+def test_the_glossary_opens_as_a_page_by_a_setting_that_jupyterlab_knows():
+    values, schema = setting_and_schema("@jupyterlab/docmanager-extension:plugin")
+    assert values == {"defaultViewers": {"markdown": "Markdown Preview"}}
+    assert schema["properties"]["defaultViewers"]["type"] == "object"
 
 
 def test_lab_really_starts_the_jupyterlab_of_this_python():
