@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from agentlib.checks.commands import add_check, add_reset
+from agentlib.grading.commands import add_grade
 
 __all__ = ["main"]
 
@@ -188,6 +189,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_lab(commands)
     add_check(commands)
     add_reset(commands)
+    add_grade(commands)
     return parser
 
 

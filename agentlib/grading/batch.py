@@ -1,0 +1,260 @@
+"""Grades a folder: many submissions at a time, each with its row, and able to go on after a kill."""
+
+import contextlib
+import hashlib
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agentlib.checks import EXERCISES
+from agentlib.checks.notebook import NotebookProblem
+from agentlib.grading.folder import Submission, find_submissions, read_submission
+from agentlib.grading.grade import CRASHED, Row, grade_notebook, seed_for, unreadable
+from agentlib.grading.home import Home, course_version
+from agentlib.grading.limits import Limits
+from agentlib.grading.rungs import RUNGS, Rung
+from agentlib.grading.submission import exercise_in
+
+__all__ = ["Batch", "Task", "grade_folder", "local_pool"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission on its way to a worker, with its content. digest: of everything the grade depends on."""
+
+    submission: Submission
+    data: bytes
+    digest: str
+    seed: int
+    rung: str
+    home: Home
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Batch:
+    """How a folder is to be graded.
+
+    folder: with the submissions. out: for results. rung, home: where the code runs. limits: for each one.
+    seed: of the batch; each student's own comes from it. workers: how many are graded at a time.
+    resume: True = take over results that are there and still hold.
+    """
+
+    folder: Path
+    out: Path
+    rung: Rung
+    home: Home
+    limits: Limits
+    seed: int = 0
+    workers: int = 1
+    resume: bool = False
+
+    @property
+    def results(self) -> Path:
+        """The folder with one file a submission."""
+        return self.out / "results"
+
+
+def key_of(submission: Submission, folder: Path) -> str:
+    """Make a file name of a submission's place in the folder; two never have the same."""
+    place = f"{submission.path.relative_to(folder)}\0{submission.member}".encode("utf-8", "surrogateescape")
+    return hashlib.sha256(place).hexdigest()[:24]
+
+
+def grade_task(task: Task) -> Row:
+    """Grade one submission; runs in a worker."""
+    rung = next(rung for rung in RUNGS if rung.name == task.rung)
+    found = task.submission
+    exercise = EXERCISES.get(found.exercise) or exercise_in(task.data, tuple(EXERCISES.values()))
+    if exercise is None:
+        return unreadable(
+            found.student, "", found.file, "Neither its name nor its cells say which exercise it is."
+        )
+    row = grade_notebook(
+        task.data,
+        exercise,
+        rung,
+        task.home,
+        task.limits,
+        student=found.student,
+        file=found.file,
+        seed=seed_for(f"{found.student} {found.number}".strip(), exercise.name, task.seed),
+    )
+    return replace(row, number=found.number)
+
+
+def end_with_parent() -> None:
+    """Prepare a worker: it ends when the batch ends, however that was, and leaves Ctrl-C to the batch."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def local_pool(workers: int) -> Executor:
+    """Make a pool of processes on this machine."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
+
+
+def grade_folder(
+    batch: Batch,
+    make_executor: Callable[[int], Executor] = local_pool,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Row]:
+    """Grade everything in a folder and give the rows, one for each submission.
+
+    make_executor: makes an executor from a number of workers; called again if one breaks.
+    progress: called with the number of rows that are there and of all that there will be.
+    Each row is written to a file of its own as soon as it is there; a batch that was killed goes on with
+    `resume`. Raises OSError if there is no such folder.
+    """
+    submissions = find_submissions(batch.folder)
+    batch.results.mkdir(parents=True, exist_ok=True)
+    version = _version(batch)
+    rows: dict[str, Row] = {}
+
+    def keep(key: str, row: Row, digest: str = "") -> None:
+        rows[key] = row
+        if digest:
+            _write(batch.results / f"{key}.json", {"digest": digest, "row": row.as_dict()})
+        if progress is not None:
+            progress(len(rows), len(submissions))
+
+    def tasks() -> Iterator[Task]:
+        for found in submissions:
+            key = key_of(found, batch.folder)
+            try:
+                if found.problem:
+                    raise NotebookProblem(found.problem)
+                data = read_submission(found, batch.limits)
+            except NotebookProblem as problem:
+                row = unreadable(found.student, found.exercise, found.file, str(problem))
+                keep(key, replace(row, number=found.number))
+                continue
+            about = f"{version} {found.student} {found.number} {found.exercise} ".encode("utf-8", "replace")
+            digest = hashlib.sha256(about + data).hexdigest()
+            old = _read(batch.results / f"{key}.json", digest) if batch.resume else None
+            if old is not None:
+                keep(key, old)
+                continue
+            yield Task(found, data, digest, batch.seed, batch.rung.name, batch.home, batch.limits)
+
+    for task, row in _run(tasks(), make_executor, batch.workers):
+        keep(key_of(task.submission, batch.folder), row, task.digest)
+    _remove_others(batch.results, rows)
+    return _with_doubles([rows[key_of(found, batch.folder)] for found in submissions])
+
+
+def _run(
+    tasks: Iterable[Task], make_executor: Callable[[int], Executor], workers: int
+) -> Iterator[tuple[Task, Row]]:
+    """Run tasks, a few at a time. If a worker dies, those that were running are run again one by one."""
+    suspects: list[Task] = []
+    tasks = iter(tasks)
+    more = True
+    while more or suspects:
+        alone = bool(suspects)
+        executor = make_executor(1 if alone else workers)
+        running: dict[Future[Row], Task] = {}
+        source = iter([suspects.pop()]) if alone else tasks
+        try:
+            broken = False
+            while not broken:
+                while len(running) < 2 * workers:
+                    task = next(source, None)
+                    if task is None:
+                        more = more and alone
+                        break
+                    try:
+                        running[executor.submit(grade_task, task)] = task
+                    except BrokenExecutor:
+                        suspects.append(task)
+                        broken = True
+                        break
+                if not running:
+                    break
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    task = running.pop(future)
+                    try:
+                        yield task, future.result()
+                    except BrokenExecutor:
+                        broken = True
+                        if alone:
+                            yield task, _crashed(task, "The process that graded it was ended.")
+                        else:
+                            suspects.append(task)
+                    except Exception as problem:
+                        yield task, _crashed(task, f"Grading failed: {type(problem).__name__}: {problem}")
+            suspects += running.values()
+        finally:
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _crashed(task: Task, why: str) -> Row:
+    found = task.submission
+    exercise = EXERCISES.get(found.exercise)
+    points = exercise.max_points if exercise else 0
+    row = Row(found.student, found.exercise, found.file, 0, points, CRASHED, task.rung, 0, 0.0, (why,))
+    return replace(row, number=found.number)
+
+
+def _version(batch: Batch) -> str:
+    """Name everything that a grade depends on besides the submission itself."""
+    return json.dumps([course_version(), batch.seed, batch.rung.name, asdict(batch.limits)], sort_keys=True)
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    """Write a file so that it is there whole or not at all."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(content), encoding="ascii")
+    os.replace(part, path)
+
+
+def _read(path: Path, digest: str) -> Row | None:
+    """Read a row that was kept; None if there is none, or if it does not hold any more."""
+    try:
+        content = json.loads(path.read_text(encoding="ascii"))
+        if content["digest"] != digest:
+            return None
+        return Row(**{**content["row"], "notes": tuple(content["row"]["notes"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _remove_others(folder: Path, rows: dict[str, Row]) -> None:
+    """Remove results of submissions that are not there any more."""
+    for path in folder.iterdir():
+        if path.stem not in rows:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _with_doubles(rows: list[Row]) -> list[Row]:
+    """Say so where a student has handed in an exercise more than once."""
+    counts = Counter((row.student, row.number, row.exercise) for row in rows if row.exercise)
+    marked = []
+    for row in rows:
+        count = counts[row.student, row.number, row.exercise]
+        if count > 1:
+            row = replace(
+                row, notes=(*row.notes, f"There are {count} files of this student for this exercise.")
+            )
+        marked.append(row)
+    return marked

@@ -1,0 +1,260 @@
+"""The grader's end of the border: one child, its messages, its time and its memory."""
+
+import contextlib
+import json
+import os
+import queue
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO
+
+from agentlib.grading.home import Home
+from agentlib.grading.limits import Limits
+from agentlib.grading.rungs import Rung
+from agentlib.messages import Entry, short
+
+__all__ = ["Child", "ChildEnded", "Forged"]
+
+LOOK_SECONDS = 0.05
+"""Time between two looks at the clock and at the memory while a message is waited for."""
+
+START_SECONDS = 10.0
+"""A child that has not reported by then does not start."""
+
+
+class ChildEnded(Exception):
+    """The child is gone. why: in a few words, such as "ran too long"."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Forged(Exception):
+    """A message came that the child's own code never sends."""
+
+
+class Child:
+    """One child, from its start to its end. Raises ChildEnded where it does not start.
+
+    deadline: a moment of `time.monotonic()` at which it is ended, whatever it does.
+    """
+
+    def __init__(self, rung: Rung, home: Home, limits: Limits, deadline: float) -> None:
+        self.limits = limits
+        self.deadline = deadline
+        self.printed_bytes = 0
+        self.kept = bytearray()
+        self._ended = ""
+        self._last_id = 0
+        self._looked = time.monotonic()
+        self._inbox: queue.Queue[bytes | Forged | None] = queue.Queue(maxsize=8)
+        self._started = rung.start(home, limits)
+        self._process = self._started.process
+        for pipe, reader in (
+            (self._process.stdout, self._read_messages),
+            (self._process.stderr, self._read_output),
+        ):
+            assert pipe is not None
+            threading.Thread(target=reader, args=(pipe,), daemon=True).start()
+        assert self._process.stdin is not None
+        self._stdin = self._process.stdin
+        if os.name == "posix":
+            os.set_blocking(self._stdin.fileno(), False)
+        try:
+            first = {"limits": asdict(limits), "user": self._started.user}
+            self.held = self.ask(first, START_SECONDS).get("held", [])
+        except BaseException:
+            self.end()
+            raise
+
+    # --- messages
+
+    def ask(
+        self,
+        request: Entry,
+        seconds: float,
+        called: Callable[[str, list[object], Entry], Entry] | None = None,
+    ) -> Entry:
+        """Send one request and wait for its outcome.
+
+        seconds: time for it. called: answers the calls that come meanwhile.
+        Raises ChildEnded if the child ends, or has to be ended; Forged at a message that is not in order.
+        """
+        self._last_id += 1
+        until = time.monotonic() + seconds
+        self._send({**request, "id": self._last_id}, until)
+        calls = 0
+        while True:
+            message = self._receive(until)
+            if message.get("id") != self._last_id:
+                raise self._forged(f"a message with the id {short(message.get('id'), 30)}")
+            if "outcome" in message:
+                outcome = message["outcome"]
+                if not isinstance(outcome, dict):
+                    raise self._forged("an outcome that is no dict")
+                return outcome
+            if "cell" in message and called is None:
+                until = time.monotonic() + seconds  # the next cell has its own time
+                calls += 1
+                if calls > self.limits.messages:
+                    raise self._forged("more cells than there are")
+                continue
+            calls += 1
+            name, args, kwargs = message.get("call"), message.get("args"), message.get("kwargs")
+            if called is None or message.get("n") != calls:
+                raise self._forged("a call out of turn")
+            if not (isinstance(name, str) and isinstance(args, list) and isinstance(kwargs, dict)):
+                raise self._forged("a call of the wrong form")
+            if calls > self.limits.messages:
+                self.end("called too often")
+                raise ChildEnded(self._ended)
+            self._send({"id": self._last_id, "n": calls, "answer": called(name, args, kwargs)}, until)
+
+    def _forged(self, what: str) -> Forged:
+        self.end("forged a message")
+        return Forged(what)
+
+    def _send(self, message: Entry, until: float) -> None:
+        data = memoryview(json.dumps(message).encode() + b"\n")
+        while data:
+            try:
+                if os.name == "posix":
+                    _, ready, _ = select.select([], [self._stdin], [], LOOK_SECONDS)
+                    if not ready:
+                        self._look(until)
+                        continue
+                data = data[os.write(self._stdin.fileno(), data) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise self._gone() from None
+
+    def _receive(self, until: float) -> Entry:
+        while True:
+            if time.monotonic() - self._looked >= LOOK_SECONDS:
+                self._look(until)
+            try:
+                line = self._inbox.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                continue
+            break
+        if line is None:
+            raise self._gone()
+        if isinstance(line, Forged):
+            raise self._forged(str(line))
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            raise self._forged("a message that is no JSON") from None
+        if not isinstance(message, dict):
+            raise self._forged("a message that is no dict")
+        return message
+
+    def _gone(self) -> ChildEnded:
+        """The pipes are closed: the child has ended, or has closed them."""
+        self.end("ended its own process")
+        return ChildEnded(self._ended)
+
+    def _look(self, until: float) -> None:
+        """End the child if its time is over or its memory too large."""
+        self._looked = time.monotonic()
+        if self._looked > min(until, self.deadline):
+            self.end("ran too long")
+        elif sys.platform == "linux":
+            pages = memory_pages(self._process.pid)
+            if pages * os.sysconf("SC_PAGE_SIZE") > self.limits.memory_mb * 1_000_000:
+                self.end("used too much memory")
+        if self._ended:
+            raise ChildEnded(self._ended)
+
+    # --- what comes out of the pipes
+
+    def _read_messages(self, pipe: IO[bytes]) -> None:
+        """Cut what arrives into lines, none too long, and wait while nobody takes them."""
+        rest = b""
+        with pipe, contextlib.suppress(OSError):
+            while chunk := os.read(pipe.fileno(), 65536):
+                *lines, rest = (rest + chunk).split(b"\n")
+                if not all(self._put(line) for line in lines):
+                    return
+                if len(rest) > self.limits.message_bytes:
+                    self._put(Forged(f"a message of more than {self.limits.message_bytes:,} bytes"))
+                    return
+        self._put(Forged("half a message") if rest else None)
+
+    def _put(self, line: bytes | Forged | None) -> bool:
+        while not self._ended:
+            try:
+                self._inbox.put(line, timeout=LOOK_SECONDS)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def _read_output(self, pipe: IO[bytes]) -> None:
+        """Keep the begin of what is printed, and count all of it."""
+        with pipe, contextlib.suppress(OSError):
+            while chunk := os.read(pipe.fileno(), 65536):
+                self.printed_bytes += len(chunk)
+                self.kept += chunk[: max(0, self.limits.output_bytes - len(self.kept))]
+
+    # --- the end
+
+    @property
+    def pid(self) -> int:
+        """The number of the process that was started."""
+        return self._process.pid
+
+    def end(self, why: str = "was ended") -> None:
+        """End the child with all that it has started, and remove its folder. May be called more than once."""
+        if self._ended:
+            return
+        self._ended = why
+        if os.name == "posix":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        if self._started.user is not None:
+            kill_user(self._started.user)
+        with contextlib.suppress(OSError):
+            self._stdin.close()  # the two readers close their own pipes
+        if self._started.folder is not None:
+            shutil.rmtree(self._started.folder, ignore_errors=True)
+
+
+def kill_user(user: int) -> None:
+    """End every process of a user who exists for one child only, until none is left."""
+    for _ in range(100):
+        found = False
+        for entry in os.scandir("/proc"):
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and entry.stat().st_uid == user:
+                    found = True
+                    os.kill(int(entry.name), signal.SIGKILL)
+        if not found:
+            return
+        time.sleep(0.01)
+
+
+def memory_pages(pid: int) -> int:
+    """Add up the memory of a process and of all below it, in pages; what they share counts for each."""
+    pages = 0
+    try:
+        pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                pages += memory_pages(int(child))
+    except (OSError, IndexError, ValueError):
+        pass  # it has ended meanwhile
+    return pages

@@ -1,0 +1,165 @@
+"""Finds submissions in a folder, and who handed them in, as nbgrader, Moodle and Canvas lay them out."""
+
+import os
+import re
+import stat
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from agentlib.checks.commands import exercise_of
+from agentlib.checks.notebook import NotebookProblem
+from agentlib.grading.limits import Limits
+
+__all__ = ["Submission", "find_submissions", "printable", "read_submission", "who"]
+
+SKIPPED = {".ipynb_checkpoints", "__MACOSX", "__pycache__"}
+# "Name_123_assignsubmission_file" (a folder) or "Name_123_assignsubmission_file_ex01.ipynb"
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_file(?:_|$)(?P<rest>.*)", re.DOTALL)
+# "doejane_123_4567_ex01.ipynb", or with "LATE_" before the numbers
+CANVAS = re.compile(r"(?P<name>.+?)_(?:LATE_)?(?P<number>\d+)_\d+_(?P<rest>.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One file that was handed in.
+
+    student: a name, fit to be shown. number: the learning system's own for that student, "" if there is none.
+    exercise: its name, "" if the file's name does not tell. file: inside the folder, fit to be shown.
+    path: of the file, or of the archive that it is in. member: its number there; None = no archive.
+    problem: why it cannot be graded; "" if nothing is known to be wrong.
+    """
+
+    student: str
+    number: str
+    exercise: str
+    file: str
+    path: Path
+    member: int | None = None
+    problem: str = ""
+
+
+def printable(name: str) -> str:
+    """Make a file's name fit to be shown: what is no text, or would move the cursor, becomes its number."""
+    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in name)
+
+
+def find_submissions(folder: Path) -> list[Submission]:
+    """List what was handed in, by student, exercise and file. Raises OSError if there is no folder."""
+    found = list(_walk(folder, ()))
+    return sorted(found, key=lambda submission: (submission.student, submission.exercise, submission.file))
+
+
+def _walk(folder: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
+    """Go through a folder, following no link."""
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    before = 0
+    for entry in entries:
+        here = (*parts, entry.name)
+        if entry.name in SKIPPED or entry.name.startswith("."):
+            continue
+        path = Path(entry.path)
+        is_notebook = entry.name.lower().endswith(".ipynb")
+        is_archive = entry.name.lower().endswith(".zip")
+        if entry.is_symlink():
+            if is_notebook or is_archive or entry.is_dir():
+                before += 1
+                yield _submission(here, path, problem="This is a link; links are not followed.")
+        elif entry.is_dir(follow_symlinks=False):
+            inside = list(_walk(path, here))
+            if not inside and not parts:
+                inside = [_submission((*here, ""), path, problem="There is no notebook in this folder.")]
+            before += len(inside)
+            yield from inside
+        elif is_notebook:
+            before += 1
+            regular = stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode)
+            yield _submission(here, path, problem="" if regular else "This is no file.")
+        elif is_archive:
+            yield from _members(path, here)
+
+
+def _members(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
+    """List the notebooks in an archive. Nothing is unpacked, so that no name in it can lead anywhere."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for number, member in enumerate(archive.infolist()):
+                inside = [part for part in PurePosixPath(member.filename).parts if part not in ("/", "..")]
+                hidden = any(part in SKIPPED or part.startswith(".") for part in inside)
+                if inside and inside[-1].lower().endswith(".ipynb") and not hidden and not member.is_dir():
+                    # An archive at the top is a whole class; one in a student's folder is that student's.
+                    yield _submission((*parts[:-1], *inside), path, number, archive_name=parts[-1])
+    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as problem:
+        yield _submission(parts, path, problem=f"The archive cannot be read ({problem}).")
+
+
+def _submission(
+    parts: tuple[str, ...],
+    path: Path,
+    member: int | None = None,
+    problem: str = "",
+    archive_name: str = "",
+) -> Submission:
+    exercise = _exercise(parts)
+    student, number = who(parts, exercise)
+    file = "/".join(filter(None, (archive_name and f"{archive_name}:", *parts)))
+    return Submission(printable(student), number, exercise, printable(file), path, member, problem)
+
+
+def _exercise(parts: tuple[str, ...]) -> str:
+    """Tell the exercise from the file's name, or else from a folder's."""
+    for part in reversed(parts):
+        try:
+            return exercise_of(Path(part)).name
+        except NotebookProblem:
+            continue
+    return ""
+
+
+def who(parts: tuple[str, ...], exercise: str = "") -> tuple[str, str]:
+    """Tell the student, and the learning system's number for them, from a path inside the folder.
+
+    nbgrader: [submitted/]STUDENT/ASSIGNMENT/FILE. Moodle: NAME_NUMBER_assignsubmission_file, as a folder or
+    at the begin of a file's name. Canvas: name_NUMBER_NUMBER_FILE. Else the first folder is the student, or,
+    with no folder, what the file's name says besides the exercise.
+    """
+    if "submitted" in parts[:-1]:
+        parts = parts[parts.index("submitted") + 1 :]
+    for part in parts:
+        moodle = MOODLE.fullmatch(part)
+        if moodle:
+            return moodle["name"], moodle["number"]
+    *folders, file = parts
+    canvas = CANVAS.fullmatch(file)
+    if canvas:
+        return canvas["name"], canvas["number"]
+    if folders:
+        return folders[0], ""
+    stem = Path(file).stem
+    rest = stem.replace(exercise, "") if exercise else stem
+    if exercise and rest == stem:
+        rest = re.sub(exercise.split("_")[0], "", stem, flags=re.IGNORECASE)
+    return rest.strip(" _-.") or stem, ""
+
+
+def read_submission(submission: Submission, limits: Limits) -> bytes:
+    """Read the content of one. Raises NotebookProblem if that cannot be done, or if it is too large."""
+    most = limits.notebook_mb * 1_000_000
+    try:
+        if submission.member is None:
+            with open(submission.path, "rb") as file:
+                data = file.read(most + 1)
+        else:
+            with (
+                zipfile.ZipFile(submission.path) as archive,
+                archive.open(archive.infolist()[submission.member]) as file,
+            ):
+                data = file.read(most + 1)
+    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError, EOFError) as problem:
+        raise NotebookProblem(f"It cannot be read ({printable(str(problem))}).") from None
+    except Exception as problem:  # a damaged archive: each way of packing has errors of its own
+        raise NotebookProblem(f"It cannot be read ({type(problem).__name__}).") from None
+    if len(data) > most:
+        raise NotebookProblem(f"The file has more than {limits.notebook_mb} MB.")
+    return data

@@ -1,0 +1,124 @@
+"""The child's home: a folder with a copy of agentlib that holds what exercises import.
+
+No checks, no grading, no solutions and no tests are in it, though the project may be installed in a form that
+leads Python straight to its own folder.
+"""
+
+import ast
+import compileall
+import contextlib
+import hashlib
+import shutil
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["Home", "course_version", "make_home", "package_folders", "temporary_home"]
+
+PACKAGE_DIR = Path(__file__).resolve().parent.parent
+LEFT_OUT = {"checks", "grading", "providers", "jupyter_config", "selfcheck.py", "__main__.py", "__pycache__"}
+RUNNER = (
+    "checks/exercise.py",
+    "checks/here.py",
+    "checks/notebook.py",
+    "checks/player.py",
+    "grading/child.py",
+)
+"""Files that run a learner's code. They know of no exercise."""
+
+NEEDED = ("pydantic_core", "pydantic", "numpy", "matplotlib")
+
+START = '''"""Starts the child: finds the packages, puts a stand-in for agentlib.checks, and serves."""
+
+import sys
+import types
+
+home, *packages = sys.argv[1:]
+sys.path[:0] = [home]
+sys.path += packages
+import agentlib
+
+checks = types.ModuleType("agentlib.checks")
+checks.__path__ = [home + "/runner"]
+checks.check = lambda *given, **named: None  # a notebook may check itself; here the grader does
+agentlib.checks = sys.modules["agentlib.checks"] = checks
+from agentlib.checks.child import main
+
+main()
+'''
+
+LAZY = '''"""agentlib, as a submission sees it. A name is loaded when it is used: a child starts sooner."""
+
+import importlib
+
+__all__ = {names!r}
+_FROM = {modules!r}
+
+
+def __getattr__(name):
+    if name in _FROM:
+        return getattr(importlib.import_module(_FROM[name]), name)
+    raise AttributeError(f"module 'agentlib' has no attribute {{name!r}}")
+'''
+
+
+@dataclass(frozen=True)
+class Home:
+    """A folder to start children from. packages: the folders of what is installed beside agentlib."""
+
+    folder: Path
+    packages: tuple[Path, ...]
+
+
+def make_home(folder: Path) -> Home:
+    """Fill an empty folder with what a child needs. Other users may read it, since a child may be one."""
+    copy = folder / "agentlib"
+    shutil.copytree(PACKAGE_DIR, copy, ignore=lambda directory, names: LEFT_OUT & set(names))
+    (copy / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
+    (folder / "runner").mkdir()
+    for name in RUNNER:
+        shutil.copy(PACKAGE_DIR / name, folder / "runner" / Path(name).name)
+    (folder / "start.py").write_text(START, encoding="utf-8")
+    compileall.compile_dir(folder, quiet=2)
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return Home(folder, package_folders())
+
+
+def package_folders() -> tuple[Path, ...]:
+    """Find the folders of installed packages; those of the packages that a child needs come first."""
+    specs = [find_spec(name) for name in NEEDED]
+    found = [Path(spec.origin).parent.parent for spec in specs if spec is not None and spec.origin]
+    found += [Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")]
+    return tuple(path for path in dict.fromkeys(path.resolve() for path in found) if path.is_dir())
+
+
+@contextlib.contextmanager
+def temporary_home() -> Iterator[Home]:
+    """Make a home for as long as it is needed."""
+    with tempfile.TemporaryDirectory(prefix="agentlib_grading_") as folder:
+        yield make_home(Path(folder))
+
+
+def _lazy_init() -> str:
+    """Write an `__init__` that gives the same names as agentlib's own, each when it is asked for."""
+    tree = ast.parse((PACKAGE_DIR / "__init__.py").read_text(encoding="utf-8"))
+    modules = {
+        alias.asname or alias.name: node.module
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module and node.module != "agentlib"
+        for alias in node.names
+    }
+    return LAZY.format(names=sorted(modules), modules=modules)
+
+
+def course_version() -> str:
+    """A short text that changes when anything changes that a grade may depend on."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE_DIR.rglob("*")):
+        if path.is_file() and path.suffix in (".py", ".ipynb", ".json"):
+            digest.update(path.relative_to(PACKAGE_DIR).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,197 @@
+"""What comes out of a batch: a table for a spreadsheet, plain data, and a page for each student."""
+
+import csv
+import hashlib
+import html
+import io
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentlib.checks import EXERCISES
+from agentlib.checks.report import NOT_YET, Report, Result
+from agentlib.grading.grade import GRADED, Row
+
+__all__ = ["class_page", "csv_text", "feedback_name", "feedback_page", "write_results"]
+
+COLUMNS = (
+    "student",
+    "number",
+    "exercise",
+    "points",
+    "of",
+    "status",
+    "isolation",
+    "seed",
+    "seconds",
+    "file",
+    "notes",
+)
+# A page from which nothing is loaded and in which nothing runs, whatever a browser makes of its words.
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ font-family: system-ui, sans-serif; line-height: 1.5 }}
+body {{ margin: 2em auto; max-width: 60em; padding: 0 1em }}
+table {{ border-collapse: collapse; width: 100% }}
+th, td {{ border-bottom: 1px solid #8888; padding: 0.3em 0.6em; text-align: left; vertical-align: top }}
+code {{ overflow-wrap: anywhere }}
+</style></head><body>
+{body}
+</body></html>
+"""
+
+
+def plain_cell(value: object) -> object:
+    """Give a value for a spreadsheet: a text that would be taken for a formula gets a quote before it."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r", "\n"):
+        return f"'{value}"
+    return value
+
+
+def csv_text(rows: Iterable[Row]) -> str:
+    """Write rows as a table for a spreadsheet."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for row in rows:
+        about = {**row.as_dict(), "notes": " ".join(row.notes)}
+        writer.writerow([plain_cell(about[name]) for name in COLUMNS])
+    return out.getvalue()
+
+
+def feedback_name(student: str, number: str = "") -> str:
+    """Make the name of a student's page: fit for every file system, and no two students share one."""
+    whole = f"{student} {number}".strip()
+    safe = re.sub(r"[^\w.-]+", "_", whole, flags=re.ASCII).strip("._")[:80]
+    if safe != whole or safe.lower() != whole:  # some file systems do not tell A from a
+        safe += "_" + hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{safe}.html"
+
+
+def report_of(about: dict[str, Any], notes: Sequence[str]) -> Report:
+    """Make a report of its plain form."""
+    results = tuple(
+        Result(
+            id=one["id"],
+            status=one["status"],
+            points=one["points"],
+            max_points=one["max_points"],
+            wanted=one["wanted"],
+            seen=one["seen"],
+            hints=tuple(one["hints"]) if one["hints"] else ("", ""),
+        )
+        for one in about["results"]
+    )
+    return Report(about["exercise"], about["title"], about["seed"], about["started"], results, tuple(notes))
+
+
+def feedback_page(rows: Sequence[Row]) -> str:
+    """Write the page of one student."""
+    student = html.escape(rows[0].student)
+    parts = [f"<h1>{student}</h1>"]
+    for row in rows:
+        exercise = EXERCISES.get(row.exercise)
+        title = f"{row.exercise.replace('_', ' ')}" if exercise else row.file
+        parts.append(f"<h2>{html.escape(title)}</h2>")
+        parts.append(
+            f"<p>{row.points} of {row.of} points; {html.escape(row.status)}; {html.escape(row.file)}</p>"
+        )
+        if row.report is not None:
+            parts.append(report_of(row.report, row.notes)._repr_html_())
+        if row.report is None or not row.report["started"]:
+            parts += [f"<p>{html.escape(note)}</p>" for note in row.notes]
+    return PAGE.format(title=student, body="\n".join(parts))
+
+
+def bars(title: str, counts: Sequence[tuple[str, int]], most: int) -> str:
+    """Draw a picture of bars, one a line, with its numbers in words beside them."""
+    height = 26 * len(counts)
+    lines = []
+    for place, (name, count) in enumerate(counts):
+        width = 300 * count / most if most else 0
+        y = 26 * place
+        lines.append(
+            f'<text x="290" y="{y + 17}" text-anchor="end" fill="currentColor">{html.escape(name)}</text>'
+            f'<rect x="300" y="{y + 4}" width="{width:.0f}" height="18" fill="#0072b2"/>'
+            f'<text x="{306 + width:.0f}" y="{y + 17}" fill="currentColor">{count} of {most}</text>'
+        )
+    words = html.escape(f"{title}: " + ", ".join(f"{name} {count} of {most}" for name, count in counts))
+    return (
+        f'<svg role="img" aria-label="{words}" viewBox="0 0 720 {height}" width="100%" font-size="14">'
+        f"<title>{words}</title>{''.join(lines)}</svg>"
+    )
+
+
+def class_page(rows: Sequence[Row]) -> str:
+    """Write the page of the class: who has what, how many met each criterion, and what failed first."""
+    parts = ["<h1>The class</h1>"]
+    counts = Counter(row.status for row in rows)
+    parts.append(
+        "<p>" + ", ".join(f"{count} {html.escape(status)}" for status, count in counts.items()) + "</p>"
+    )
+    for name, exercise in EXERCISES.items():
+        graded = [row for row in rows if row.exercise == name and row.status == GRADED and row.report]
+        if not graded:
+            continue
+        results = [row.report["results"] for row in graded if row.report]
+        met = Counter(one["id"] for report in results for one in report if one["passed"])
+        first = Counter(
+            next((one["wanted"] for one in report if one["status"] == NOT_YET), "") for report in results
+        )
+        first.pop("", None)
+        points = Counter(row.points for row in graded)
+        parts.append(f"<h2>{html.escape(name.replace('_', ' '))}</h2><h3>Met each criterion</h3>")
+        criteria = [(one.id.replace("_", " "), met[one.id]) for one in exercise.criteria]
+        parts.append(bars("Met each criterion", criteria, len(graded)))
+        parts.append("<h3>Points</h3>")
+        spread = [(f"{n} points", points[n]) for n in sorted(points, reverse=True)]
+        parts.append(bars("Points", spread, len(graded)))
+        if first:
+            ((wanted, count),) = first.most_common(1)
+            parts.append(
+                f"<p>Most common first failure ({count} of {len(graded)}): {html.escape(wanted)}.</p>"
+            )
+    lines = "".join(
+        f'<tr><td><a href="feedback/{html.escape(feedback_name(row.student, row.number))}">'
+        f"{html.escape(row.student)}</a></td><td>{html.escape(row.exercise)}</td>"
+        f"<td>{row.points} of {row.of}</td><td>{html.escape(row.status)}</td>"
+        f"<td>{html.escape(row.isolation)}</td></tr>"
+        for row in rows
+    )
+    heads = "".join(
+        f'<th scope="col">{head}</th>' for head in ("Student", "Exercise", "Points", "Status", "Isolation")
+    )
+    parts.append(f"<h2>All</h2><table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>")
+    return PAGE.format(title="The class", body="\n".join(parts))
+
+
+def write_results(rows: Sequence[Row], out: Path) -> None:
+    """Write `grades.csv`, `grades.json`, `class.html` and `feedback/`, each file whole or not at all."""
+    feedback = out / "feedback"
+    feedback.mkdir(parents=True, exist_ok=True)
+    _write(out / "grades.csv", "\ufeff" + csv_text(rows))  # the mark by which spreadsheets know UTF-8
+    about = json.dumps([row.as_dict() for row in rows], indent=1)
+    _write(out / "grades.json", about + "\n")
+    _write(out / "class.html", class_page(rows))
+    pages: dict[str, list[Row]] = {}
+    for row in rows:
+        pages.setdefault(feedback_name(row.student, row.number), []).append(row)
+    for name, theirs in pages.items():
+        _write(feedback / name, feedback_page(theirs))
+    for path in feedback.iterdir():
+        if path.name not in pages:
+            path.unlink()
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8", errors="replace", newline="")
+    os.replace(part, path)

@@ -1,0 +1,169 @@
+"""From a submitted notebook to the cells that are run."""
+
+import ast
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agentlib.checks.commands import FRESH_DIR
+from agentlib.checks.exercise import Exercise
+from agentlib.checks.notebook import Cell, NotebookProblem, read_cells
+from agentlib.messages import short
+
+__all__ = ["Plan", "exercise_in", "plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of one submission.
+
+    cells: our set-up cells, then the learner's, in order.
+    only: our set-up cells, then the solution's alone.
+    notes: what is odd about the notebook, in sentences.
+    """
+
+    cells: tuple[Cell, ...]
+    only: tuple[Cell, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Own:
+    """What our copy of an exercise says about its cells: set-up cells, and the grade ids of each kind."""
+
+    setup: tuple[Cell, ...]
+    locked: dict[str, str]  # grade id: source
+    solution: tuple[str, ...]
+
+
+def own_cells(exercise: Exercise, folder: Path = FRESH_DIR) -> Own:
+    """Read our copy of an exercise; without one, every cell is the learner's."""
+    path = folder / f"{exercise.name}.ipynb"
+    if not path.exists():
+        return Own((), {}, ())
+    data = path.read_bytes()
+    code = [cell for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
+    about = [cell["metadata"].get("nbgrader", {}) for cell in code]
+    setup, locked, solution = [], {}, []
+    for cell, said in zip(read_cells(data, path), about, strict=True):
+        if said.get("solution"):
+            solution.append(cell.grade_id)
+        elif said.get("locked"):
+            locked[cell.grade_id] = cell.source
+            if "check" not in cell.tags and not said.get("grade"):
+                setup.append(cell)
+    return Own(tuple(setup), locked, tuple(solution))
+
+
+def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
+    """Choose the cells to run. Raises NotebookProblem if the notebook cannot be read."""
+    data, notes = converted(data, path)
+    cells = read_cells(data, path)
+    own = own_cells(exercise)
+    notes += oddities(cells, own)
+    theirs = []
+    for cell in cells:
+        is_ours = cell.grade_id in own.locked and cell.source == own.locked[cell.grade_id]
+        if cell.grade_id in own.locked and not is_ours:
+            notes.append(f"{cell.name} belongs to the course and was changed.")
+        # A changed one is run too, after ours: a learner may have put an import or the solution there.
+        solves = any(defines(cell.source, name) for name in exercise.functions)
+        if solves or not (is_ours or "check" in cell.tags):
+            theirs.append(replace(cell, tags=()))
+    numbers = {cell.grade_id: cell.number for cell in cells if cell.grade_id}
+    setup = [replace(cell, number=numbers.get(cell.grade_id, 0)) for cell in own.setup]
+    only, found = solution_cells(exercise, theirs, own)
+    return Plan((*setup, *theirs), (*setup, *only), (*notes, *found))
+
+
+def oddities(cells: Sequence[Cell], own: Own) -> list[str]:
+    """Tell what is odd about the order and the marks of the cells."""
+    ids = [cell.grade_id for cell in cells if cell.grade_id in own.locked or cell.grade_id in own.solution]
+    notes = [f"The cell {name} is there {count} times." for name, count in Counter(ids).items() if count > 1]
+    wanted = [cell.grade_id for cell in own.setup if cell.grade_id not in ids]
+    notes += [f"The cell {name} is missing; ours was run." for name in wanted]
+    first = list(dict.fromkeys(ids))
+    known = list(dict.fromkeys([*own.locked, *own.solution]))
+    order = [cell for cell in _in_order(own) if cell in first]
+    if known and first != order:
+        notes.append("The cells of the course stand in another order.")
+    return notes
+
+
+def _in_order(own: Own) -> list[str]:
+    """Give the grade ids of our copy in their order: set-up, solution, then what checks."""
+    setup = [cell.grade_id for cell in own.setup]
+    return [*setup, *own.solution, *(name for name in own.locked if name not in setup)]
+
+
+def solution_cells(exercise: Exercise, cells: Sequence[Cell], own: Own) -> tuple[list[Cell], list[str]]:
+    """Find the cells with the solution: by grade id, then by what they define. With notes on what was odd."""
+    chosen = [cell for cell in cells if cell.grade_id in own.solution]
+    notes = []
+    for name in exercise.functions:
+        makers = [cell for cell in cells if defines(cell.source, name)]
+        if not any(cell in chosen for cell in makers) and makers:
+            chosen.append(makers[-1])
+            if own.solution:
+                notes.append(f"{name} was found in {makers[-1].name}, not in the cell for the solution.")
+        elif len(makers) > 1:
+            places = ", ".join(cell.name for cell in makers)
+            notes.append(f"{name} is made in more than one cell ({places}); the last one that is run counts.")
+    return sorted(chosen, key=lambda cell: cell.number), notes
+
+
+def defines(source: str, name: str) -> bool:
+    """Whether code makes a function, a class or a value of this name, as far as reading it can tell."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        begins = rf"^(?:(?:async\s+)?def|class)\s+{name}\b|^{name}\s*="
+        return re.search(begins, source, re.MULTILINE) is not None
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == name:
+            return True
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return True
+    return False
+
+
+def converted(data: bytes, path: Path) -> tuple[bytes, list[str]]:
+    """Bring an old notebook into the format of today. Anything else is left as it is."""
+    try:
+        version = json.loads(data)["nbformat"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return data, []
+    if not isinstance(version, int) or not 1 <= version < 4:
+        return data, []
+    try:
+        import nbformat  # noqa: PLC0415  comes with Jupyter, and old notebooks are rare
+    except ImportError:
+        raise NotebookProblem(
+            f"{path.name}: has notebook format {version}; nbformat converts it: pip install nbformat"
+        ) from None
+    try:
+        notebook: Any = nbformat.reads(data.decode(), as_version=4)  # type: ignore[no-untyped-call]
+        text: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+    except Exception as problem:
+        raise NotebookProblem(
+            f"{path.name}: is no notebook of its format {version} ({short(str(problem), 100)})."
+        ) from None
+    return text.encode(), [f"The notebook has the old format {version}; it was converted."]
+
+
+def exercise_in(data: bytes, exercises: Sequence[Exercise]) -> Exercise | None:
+    """Tell by the marks of its cells which exercise a notebook is; None if it has none of them."""
+    try:
+        cells = read_cells(data, Path("notebook"))
+    except NotebookProblem:
+        return None
+    found = Counter(cell.grade_id.split("_")[0] for cell in cells if cell.grade_id)
+    for exercise in exercises:
+        if found[exercise.name.split("_")[0]]:
+            return exercise
+    return None

@@ -1,0 +1,441 @@
+"""The border, the child's home, the ladder and what is run: the parts of grading, one by one."""
+
+import dataclasses
+import json
+import os
+import shutil
+import struct
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from agentlib.checks import EXERCISES
+from agentlib.checks.commands import FRESH_DIR
+from agentlib.grading import RUNGS, Limits, NoRung, banner, choose_rung, grade_notebook, make_home
+from agentlib.grading.border import Child, ChildEnded, Forged
+from agentlib.grading.grade import seed_for
+from agentlib.grading.home import course_version
+from agentlib.grading.ladder import try_rung
+from agentlib.grading.learner import checked
+from agentlib.grading.rungs import PROMISES, bubblewrap_command, is_root
+from agentlib.grading.submission import defines, exercise_in, plan
+from agentlib.grading.syscalls import call_filter
+from tests.hostile.submissions import HONEST, code_cell, notebook
+
+ROOT = Path(__file__).parent.parent
+EX01 = EXERCISES["ex01_write_the_loop"]
+LAST = RUNGS[-1]
+SHORT = Limits(cell_seconds=2.0, call_seconds=1.0, grace_seconds=0.5, wall_seconds=20.0)
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="grading is tried on Linux and macOS")
+
+
+@pytest.fixture(scope="module")
+def home():
+    folder = Path(tempfile.mkdtemp(prefix="agentlib_grading_"))
+    yield make_home(folder)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def child(home):
+    made = Child(LAST, home, SHORT, time.monotonic() + 20)
+    yield made
+    made.end()
+
+
+def run(child, source, *functions):
+    request = {
+        "do": "cells",
+        "cells": [{"number": 1, "source": source}],
+        "functions": list(functions),
+        "seconds": 2,
+    }
+    return child.ask(request, 3)
+
+
+def call(child, function, *args, called=None, seconds=2):
+    request = {"function": function, "args": list(args), "kwargs": {}}
+    return child.ask({"do": "call", "request": request, "seconds": seconds}, seconds + 0.5, called)
+
+
+# --- the border
+
+
+def test_a_function_behind_the_border_is_called_and_calls_back(child):
+    run(child, "def f(model, n):\n    return [model([n]), model([n + 1])]", "f")
+    seen = []
+
+    def called(name, args, kwargs):
+        seen.append((name, args, kwargs))
+        return {"gave": {"reply": len(seen)}}
+
+    outcome = call(child, "f", {"$call": "model"}, 1, called=called)
+    assert outcome["returned"] == [{"reply": 1}, {"reply": 2}]
+    assert seen == [("model", [[1]], {}), ("model", [[2]], {})]
+
+
+def test_an_error_that_the_player_raises_is_raised_in_the_child(child):
+    run(
+        child,
+        "def f(model):\n    try:\n        model()\n    except KeyError as e:\n        return repr(e)",
+        "f",
+    )
+    raising = {"raises": {"type": "KeyError", "message": "no such place"}}
+    assert call(child, "f", {"$call": "model"}, called=lambda *_: raising)["returned"] == (
+        "KeyError('no such place')"
+    )
+
+
+def test_a_message_of_just_the_longest_size_passes_and_one_byte_more_does_not(home):
+    limits = dataclasses.replace(SHORT, message_bytes=2_000)
+    child = Child(LAST, home, limits, time.monotonic() + 20)
+    try:
+        run(child, "def f(n):\n    return 'a' * n", "f")
+        around = len(json.dumps({"id": 3, "outcome": {"returned": "", "type": "str", "changed": []}})) + 1
+        assert call(child, "f", 2_000 - around)["returned"] == "a" * (2_000 - around)
+        assert "too long" in call(child, "f", 2_000 - around + 1)["raised"]["message"]
+    finally:
+        child.end()
+
+
+def test_what_is_too_long_to_be_asked_raises_in_the_learners_own_line(home):
+    limits = dataclasses.replace(SHORT, message_bytes=2_000)
+    child = Child(LAST, home, limits, time.monotonic() + 20)
+    try:
+        run(child, "def f(model):\n    return model(['a' * 5_000])", "f")
+        raised = call(child, "f", {"$call": "model"}, called=lambda *_: {"gave": 1})["raised"]
+        assert "too long" in raised["message"]
+        assert raised["line"] == 2
+    finally:
+        child.end()
+
+
+def test_more_calls_than_are_allowed_end_the_child(home):
+    child = Child(LAST, home, dataclasses.replace(SHORT, messages=5), time.monotonic() + 20)
+    run(child, "def f(model, n):\n    return [model() for _ in range(n)]", "f")
+    assert len(call(child, "f", {"$call": "model"}, 5, called=lambda *_: {"gave": 1})["returned"]) == 5
+    with pytest.raises(ChildEnded, match="too often"):
+        call(child, "f", {"$call": "model"}, 6, called=lambda *_: {"gave": 1})
+
+
+def test_a_child_that_is_over_its_time_is_ended_with_what_it_started(child):
+    source = "import signal, subprocess\ndef f():\n    subprocess.Popen(['sleep', '3599'])\n"
+    source += "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n    while True: pass"
+    run(child, source, "f")
+    began = time.monotonic()
+    with pytest.raises(ChildEnded, match="ran too long"):
+        call(child, "f", seconds=0.3)
+    assert time.monotonic() - began < 5
+    assert [line for line in command_lines() if b"3599" in line] == []
+
+
+def command_lines():
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            yield path.read_bytes()
+        except OSError:
+            continue
+
+
+def test_a_child_over_its_memory_is_ended(home):
+    child = Child(LAST, home, dataclasses.replace(SHORT, memory_mb=300), time.monotonic() + 20)
+    source = (
+        "import subprocess, sys\nchildren = []\ndef f():\n    for _ in range(4):\n        children.append("
+    )
+    source += (
+        "subprocess.Popen([sys.executable, '-c', 'x = bytearray(10**8); import time; time.sleep(60)']))\n"
+    )
+    source += "    while True: pass"
+    run(child, source, "f")
+    with pytest.raises(ChildEnded, match="memory"):
+        call(child, "f", seconds=10)
+
+
+def test_what_it_prints_is_kept_up_to_the_limit_and_counted(home):
+    child = Child(LAST, home, dataclasses.replace(SHORT, output_bytes=1_000), time.monotonic() + 20)
+    run(child, "import os\nfor _ in range(100): os.write(1, b'a' * 100)")
+    until = time.monotonic() + 5
+    while child.printed_bytes < 10_000 and time.monotonic() < until:
+        time.sleep(0.01)
+    child.end()
+    assert (child.printed_bytes, bytes(child.kept)) == (10_000, b"a" * 1_000)
+
+
+def test_a_call_when_none_is_wanted_is_forged(child):
+    source = "import gc, json\nborder = next(o for o in gc.get_objects() if type(o).__name__ == 'Border')\n"
+    source += "border.send({'id': 2, 'n': 1, 'call': 'model', 'args': [], 'kwargs': {}})"
+    with pytest.raises(Forged, match="out of turn"):
+        run(child, source)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        {},
+        {"raised": "text"},
+        {"ended": "asked too often"},
+        {"interrupted": True},
+        {"interrupted": 1},
+        {"returned": 1, "type": "int", "changed": "all"},
+        {"returned": 1, "type": "int", "changed": [True]},
+    ],
+)
+def test_an_outcome_of_another_form_is_forged(outcome):
+    with pytest.raises(Forged):
+        checked(outcome, interrupted=False)
+
+
+def test_an_outcome_is_brought_into_the_form_that_criteria_know():
+    assert checked({"interrupted": True}, interrupted=True) == {"interrupted": True}
+    assert checked({"returned": [1], "points": 10}, False) == {"returned": [1], "type": "", "changed": []}
+    raised = checked({"raised": {"type": "A" * 1_000, "line": "x", "points": 10}}, False)["raised"]
+    assert raised == {"type": "A" * 300, "message": "", "code": "", "place": "", "line": 0}
+
+
+# --- the child's home
+
+
+def test_the_home_holds_no_checks_no_grader_no_solutions_and_no_tests(home):
+    names = {path.relative_to(home.folder).as_posix() for path in home.folder.rglob("*")}
+    assert "agentlib/labs/blue_mugs.py" in names
+    for word in ("ex0", "checks", "grading", "solutions", "tests", "worlds", "providers", "fresh"):
+        assert [name for name in names if word in name] == []
+
+
+def test_every_name_of_agentlib_can_be_imported_in_the_child(child):
+    outcome = run(
+        child, "import agentlib\nnames = [getattr(agentlib, n) for n in agentlib.__all__]\nf = print"
+    )
+    assert outcome["problems"] == []
+    for name in __import__("agentlib").__all__:
+        assert run(child, f"from agentlib import {name}")["problems"] == []
+
+
+def test_agentlib_comes_from_the_home_though_the_project_is_installed(child, home):
+    run(child, "import agentlib\ndef f():\n    return agentlib.__file__", "f")
+    assert call(child, "f")["returned"] == str(home.folder / "agentlib" / "__init__.py")
+
+
+def test_the_version_of_the_course_is_stable():
+    assert course_version() == course_version()
+    assert len(course_version()) == 16
+
+
+# --- what is run
+
+
+def test_the_set_up_is_ours_and_the_checks_are_left_out():
+    made = plan(EX01, (FRESH_DIR / "ex01_write_the_loop.ipynb").read_bytes(), Path("x"))
+    assert [cell.grade_id for cell in made.cells] == ["ex01_setup", "ex01_solution", ""]
+    assert [cell.grade_id for cell in made.only] == ["ex01_setup", "ex01_solution"]
+    assert made.notes == ()
+
+
+def test_the_solution_is_found_by_its_functions_name_when_its_mark_is_lost():
+    data = json.loads(notebook())
+    for cell in data["cells"]:
+        cell["metadata"] = {}
+    made = plan(EX01, json.dumps(data).encode(), Path("x"))
+    assert [cell.source for cell in made.only][1:] == [HONEST]
+
+
+@pytest.mark.parametrize(
+    ("source", "does"),
+    [
+        ("def f(): pass", True),
+        ("async def f(): pass", True),
+        ("class f: pass", True),
+        ("f = lambda: 1", True),
+        ("%time\ndef f(): pass", True),
+        ("def ff(): pass", False),
+        ("def g():\n    def f(): pass", False),
+        ("f()", False),
+        ("(" * 10_000, False),
+    ],
+)
+def test_what_a_cell_defines(source, does):
+    assert defines(source, "f") is does
+
+
+def test_an_exercise_is_told_by_the_marks_of_its_cells():
+    exercises = tuple(EXERCISES.values())
+    assert exercise_in(notebook(), exercises) is EX01
+    assert exercise_in(b"[]", exercises) is None
+    assert exercise_in(json.dumps({"nbformat": 4, "cells": [code_cell("x")]}).encode(), exercises) is None
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "solutions").glob("ex*.ipynb")), ids=lambda path: path.stem[:4]
+)
+def test_every_solution_gets_full_points_and_every_fresh_exercise_is_not_started(path, home):
+    exercise = EXERCISES[path.stem]
+    row = grade_notebook(path.read_bytes(), exercise, LAST, home, seed=5)
+    assert (row.status, row.points, row.notes) == ("graded", exercise.max_points, ())
+    row = grade_notebook((ROOT / "exercises" / path.name).read_bytes(), exercise, LAST, home, seed=5)
+    assert (row.status, row.points) == ("not started", 0)
+
+
+def test_a_grade_can_be_repeated_with_its_seed(home):
+    wrong = notebook(HONEST.replace("history.append(reply)", "pass"))
+    rows = [grade_notebook(wrong, EX01, LAST, home, seed=seed) for seed in (1, 1, 2)]
+    seen = [[result["seen"] for result in row.report["results"]] for row in rows]
+    assert seen[0] == seen[1]
+    assert seen[0] != seen[2]
+
+
+def test_seeds_differ_by_student_by_exercise_and_by_batch():
+    seeds = {
+        seed_for("ann", "ex01"),
+        seed_for("ben", "ex01"),
+        seed_for("ann", "ex02"),
+        seed_for("ann", "ex01", 1),
+    }
+    assert len(seeds) == 4
+    assert seed_for("ann", "ex01") == seed_for("ann", "ex01")
+    assert seed_for("\udcff", "ex01") >= 0
+
+
+def test_nothing_more_is_run_when_the_time_for_everything_is_over(home):
+    limits = dataclasses.replace(SHORT, wall_seconds=1.0, call_seconds=5.0)
+    slow = notebook(HONEST.replace("reply = model", "import time; time.sleep(0.4)\n        reply = model"))
+    row = grade_notebook(slow, EX01, LAST, home, limits)
+    assert row.status == "timed out"
+    assert row.seconds < 4
+
+
+def test_a_file_that_is_too_large_is_not_read(home):
+    limits = dataclasses.replace(SHORT, notebook_mb=1)
+    assert grade_notebook(b"x" * 1_000_001, EX01, LAST, home, limits).status == "unreadable"
+    assert "more than" not in grade_notebook(b"x" * 1_000_000, EX01, LAST, home, limits).notes[0]
+
+
+# --- the ladder
+
+
+@pytest.mark.parametrize("promise", ["files", "network", "processes"])
+def test_a_promise_that_is_not_kept_is_found(home, promise):
+    boast = dataclasses.replace(LAST, keeps=frozenset({promise}))
+    assert PROMISES[promise] in try_rung(boast, home, SHORT)
+
+
+def test_a_rung_that_does_not_start_is_passed_over(home):
+    def start(home, limits):
+        raise FileNotFoundError("no such program")
+
+    broken = dataclasses.replace(RUNGS[0], name="broken", available=lambda: "", start=start)
+    choice = choose_rung(home, SHORT, rungs=(broken, LAST))
+    assert choice.rung is LAST
+    assert choice.passed_over == (("broken", "did not run here (no such program)"),)
+
+
+def test_the_ladder_goes_no_lower_than_is_required(home):
+    works = dict.fromkeys((rung.name for rung in RUNGS), "is not there")
+
+    def trial(rung, home, limits):
+        return works[rung.name]
+
+    works["time limit"] = ""
+    assert choose_rung(home, SHORT, trial=trial).rung.name == "time limit"
+    with pytest.raises(NoRung, match="bubblewrap: is not there"):
+        choose_rung(home, SHORT, require="bubblewrap", trial=trial)
+    with pytest.raises(NoRung):
+        choose_rung(home, SHORT, require="resource limits", trial=trial)
+    works["resource limits"] = ""
+    assert choose_rung(home, SHORT, require="resource limits", trial=trial).rung.name == "resource limits"
+    works["bubblewrap"] = ""
+    assert choose_rung(home, SHORT, require="resource limits", trial=trial).rung.name == "bubblewrap"
+    assert choose_rung(home, SHORT, only="time limit", trial=trial).rung.name == "time limit"
+    with pytest.raises(ValueError, match="docker"):
+        choose_rung(home, SHORT, require="docker", trial=trial)
+
+
+def test_the_banner_says_what_is_not_ensured(home):
+    choice = choose_rung(home, SHORT, only="time limit", trial=lambda *_: "")
+    said = banner(choice)
+    assert "time limit" in said
+    assert "NOT ensured" in said
+    assert "no network" in said.split("NOT ensured")[1]
+    assert "NOT ensured" not in banner(choose_rung(home, SHORT, only="bubblewrap", trial=lambda *_: ""))
+
+
+def test_root_keeps_only_the_rights_to_become_another_user(home):
+    words = bubblewrap_command(home, SHORT, root=True, filter_fd=None)
+    assert "--unshare-user" not in words
+    assert [words[n + 1] for n, word in enumerate(words) if word == "--cap-add"] == [
+        "CAP_SETUID",
+        "CAP_SETGID",
+    ]
+    words = bubblewrap_command(home, SHORT, root=False, filter_fd=None)
+    assert "--unshare-user" in words
+    assert "--cap-add" not in words
+
+
+@pytest.mark.skipif(bool(RUNGS[0].available()), reason=f"bubblewrap {RUNGS[0].available()}")
+def test_in_bubblewrap_the_code_is_nobody_and_sees_nothing(home):
+    child = Child(RUNGS[0], home, SHORT, time.monotonic() + 20)
+    try:
+        source = "import os\ndef f():\n    return {'user': os.getuid(), 'top': sorted(os.listdir('/')), "
+        source += "'names': sorted(os.environ), 'pids': [p for p in os.listdir('/proc') if p.isdigit()]}"
+        run(child, source, "f")
+        seen = call(child, "f")["returned"]
+    finally:
+        child.end()
+    assert seen["user"] not in (0, os.getuid()) or not is_root()
+    assert len(seen["pids"]) <= 2
+    assert not {"home", "etc", "work", "var"} & set(seen["top"])
+    assert set(seen["names"]) <= {
+        "HOME", "LANG", "LC_CTYPE", "MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH", "PWD",
+        "PYTHONDONTWRITEBYTECODE",
+    }  # fmt: skip
+
+
+# --- the filter for system calls
+
+
+def run_filter(program, machine, number, argument=0):
+    """Run a filter as the kernel does: a small machine with one register."""
+    data = struct.pack("=iIQ6Q", number, machine, 0, argument, 0, 0, 0, 0, 0)
+    steps = [struct.unpack_from("=HBBI", program, at) for at in range(0, len(program), 8)]
+    at, register = 0, 0
+    while True:
+        code, yes, no, value = steps[at]
+        at += 1
+        if code == 0x20:
+            (register,) = struct.unpack_from("=I", data, value)
+        elif code == 0x06:
+            return value
+        else:
+            test = {0x15: register == value, 0x35: register >= value, 0x45: bool(register & value)}[code]
+            at += yes if test else no
+
+
+X86 = 0xC000003E
+ALLOW, EPERM, ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
+
+
+@pytest.mark.parametrize(
+    ("number", "argument", "answer"),
+    [
+        (0, 0, ALLOW),  # read
+        (59, 0, ALLOW),  # execve
+        (165, 0, EPERM),  # mount
+        (319, 0, EPERM),  # memfd_create
+        (435, 0, ENOSYS),  # clone3
+        (56, 0x11, ALLOW),  # clone, as fork uses it
+        (56, 0x003D0F00, ALLOW),  # clone, as threads use it
+        (56, 0x10000011, EPERM),  # clone with a new user namespace
+        (0x40000000, 0, EPERM),  # read by another ABI
+    ],
+)
+def test_the_filter_lets_through_what_programs_need(number, argument, answer):
+    assert run_filter(call_filter("x86_64"), X86, number, argument) == answer
+
+
+def test_the_filter_refuses_calls_of_another_architecture_and_is_not_made_for_unknown_ones():
+    assert run_filter(call_filter("x86_64"), 0x40000003, 0) == EPERM
+    assert run_filter(call_filter("aarch64"), 0xC00000B7, 40) == EPERM
+    assert run_filter(call_filter("aarch64"), 0xC00000B7, 63) == ALLOW
+    assert call_filter("riscv64") is None
