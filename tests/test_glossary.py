@@ -49,3 +49,15 @@ def test_a_link_of_the_glossary_leads_somewhere(link):
 
 def test_the_headings_are_in_small_letters_so_that_jupyterlab_and_code_hosts_link_to_them_alike():
     assert [term for term in ENTRIES if term != term.lower()] == []
+
+
+def linked(lesson):
+    """The terms to which a lesson links."""
+    return set(re.findall(r"\]\(glossary\.md#([\w-]+)\)", LESSONS[lesson]))
+
+
+@pytest.mark.parametrize("lesson", [name for name in LESSONS if "05" <= name[:2] <= "10"])
+def test_the_later_lessons_link_each_term_that_they_explain(lesson):
+    theirs = {term.replace(" ", "-") for term, text in ENTRIES.items() if f"({lesson})" in text}
+    assert theirs
+    assert theirs - linked(lesson) == set()
