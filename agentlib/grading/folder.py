@@ -2,7 +2,6 @@
 
 import os
 import re
-import stat
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,11 @@ from agentlib.grading.limits import Limits
 
 __all__ = ["Submission", "find_submissions", "printable", "read_submission", "who"]
 
-SKIPPED = {".ipynb_checkpoints", "__MACOSX", "__pycache__"}
+SKIPPED = re.compile(r"\.ipynb_checkpoints|\.git|\.venv|__MACOSX|__pycache__|\._.*", re.DOTALL)
+"""What computers put beside a student's files."""
+DEEPEST = 20
+"""Folders inside each other."""
+
 # "Name_123_assignsubmission_file" (a folder) or "Name_123_assignsubmission_file_ex01.ipynb"
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_file(?:_|$)(?P<rest>.*)", re.DOTALL)
 # "doejane_123_4567_ex01.ipynb", or with "LATE_" before the numbers
@@ -53,31 +56,42 @@ def find_submissions(folder: Path) -> list[Submission]:
 
 def _walk(folder: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
     """Go through a folder, following no link."""
-    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    before = 0
-    for entry in entries:
-        here = (*parts, entry.name)
-        if entry.name in SKIPPED or entry.name.startswith("."):
-            continue
-        path = Path(entry.path)
-        is_notebook = entry.name.lower().endswith(".ipynb")
-        is_archive = entry.name.lower().endswith(".zip")
-        if entry.is_symlink():
-            if is_notebook or is_archive or entry.is_dir():
-                before += 1
-                yield _submission(here, path, problem="This is a link; links are not followed.")
-        elif entry.is_dir(follow_symlinks=False):
-            inside = list(_walk(path, here))
-            if not inside and not parts:
-                inside = [_submission((*here, ""), path, problem="There is no notebook in this folder.")]
-            before += len(inside)
-            yield from inside
-        elif is_notebook:
-            before += 1
-            regular = stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode)
-            yield _submission(here, path, problem="" if regular else "This is no file.")
-        elif is_archive:
-            yield from _members(path, here)
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if not SKIPPED.fullmatch(entry.name):
+            yield from _look_at(entry, (*parts, entry.name))
+
+
+def _look_at(entry: os.DirEntry[str], parts: tuple[str, ...]) -> Iterator[Submission]:
+    path = Path(entry.path)
+    is_notebook = entry.name.lower().endswith(".ipynb")
+    is_archive = entry.name.lower().endswith(".zip")
+    if entry.is_symlink():
+        if is_notebook or is_archive or entry.is_dir():
+            yield _submission(parts, path, problem="This is a link; links are not followed.")
+    elif entry.is_dir():
+        yield from _in_folder(path, parts)
+    elif is_notebook:
+        regular = entry.is_file()
+        yield _submission(parts, path, problem="" if regular else "This is no file.")
+    elif is_archive:
+        yield from _members(path, parts)
+
+
+def _in_folder(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
+    """Look into a folder; a student's folder has a row even if nothing is in it."""
+    problem = "There is no notebook in this folder."
+    inside: list[Submission] = []
+    if len(parts) > DEEPEST:
+        problem = "The folders are nested too deep."
+    else:
+        try:
+            inside = list(_walk(path, parts))
+        except OSError as error:
+            problem = f"The folder cannot be read ({error.strerror})."
+    is_students = (len(parts) == 1 and parts[0] != "submitted") or parts[-2:-1] == ("submitted",)
+    if not inside and (is_students or "no notebook" not in problem):
+        yield _submission((*parts, ""), path, problem=problem)
+    yield from inside
 
 
 def _members(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
@@ -86,7 +100,7 @@ def _members(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
         with zipfile.ZipFile(path) as archive:
             for number, member in enumerate(archive.infolist()):
                 inside = [part for part in PurePosixPath(member.filename).parts if part not in ("/", "..")]
-                hidden = any(part in SKIPPED or part.startswith(".") for part in inside)
+                hidden = any(SKIPPED.fullmatch(part) for part in inside)
                 if inside and inside[-1].lower().endswith(".ipynb") and not hidden and not member.is_dir():
                     # An archive at the top is a whole class; one in a student's folder is that student's.
                     yield _submission((*parts[:-1], *inside), path, number, archive_name=parts[-1])

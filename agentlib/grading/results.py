@@ -71,7 +71,7 @@ def feedback_name(student: str, number: str = "") -> str:
     """Make the name of a student's page: fit for every file system, and no two students share one."""
     whole = f"{student} {number}".strip()
     safe = re.sub(r"[^\w.-]+", "_", whole, flags=re.ASCII).strip("._")[:80]
-    if safe != whole or safe.lower() != whole:  # some file systems do not tell A from a
+    if not safe or safe.lower() != whole:  # some file systems do not tell A from a
         safe += "_" + hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:8]
     return f"{safe}.html"
 

@@ -1,0 +1,402 @@
+"""A folder of submissions: who handed in what, batches that are killed and go on, and what comes out."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentlib.__main__ import main
+from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, make_home, write_results
+from agentlib.grading.folder import find_submissions, printable, read_submission, who
+from agentlib.grading.results import class_page, csv_text, feedback_name, feedback_page
+from tests.hostile.submissions import CONSTANT, HONEST, notebook
+
+LAST = RUNGS[-1]
+RIGHT, WRONG = notebook(HONEST), notebook(CONSTANT)
+NAME = "ex01_write_the_loop.ipynb"
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="grading is tried on Linux and macOS")
+
+
+@pytest.fixture(scope="module")
+def home():
+    folder = Path(tempfile.mkdtemp(prefix="agentlib_grading_"))
+    yield make_home(folder)
+    shutil.rmtree(folder)
+
+
+def hand_in(folder: Path, **students: bytes) -> Path:
+    for student, data in students.items():
+        path = folder / student / "ex01_write_the_loop" / NAME
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def batch(folder: Path, out: Path, home, **more) -> Batch:
+    return Batch(folder, out, LAST, home, Limits(), **more)
+
+
+def threads(workers: int) -> Executor:
+    return ThreadPoolExecutor(workers)
+
+
+# --- who
+
+
+@pytest.mark.parametrize(
+    ("path", "student", "number"),
+    [
+        (f"ann/ex01/{NAME}", "ann", ""),
+        (f"submitted/ann/ex01/{NAME}", "ann", ""),
+        (f"course/submitted/ann/ex01/{NAME}", "ann", ""),
+        (f"Ann Lee_1234_assignsubmission_file/{NAME}", "Ann Lee", "1234"),
+        (f"Ann Lee_1234_assignsubmission_file_/{NAME}", "Ann Lee", "1234"),
+        (f"Ann Lee_1234_assignsubmission_file_{NAME}", "Ann Lee", "1234"),
+        (f"leeann_5678_91011_{NAME}", "leeann", "5678"),
+        (f"leeann_LATE_5678_91011_{NAME}", "leeann", "5678"),
+        (f"ann_{NAME}", "ann", ""),
+        ("ex01_write_the_loop_ann.ipynb", "ann", ""),
+        ("ann - ex01.ipynb", "ann", ""),
+        (NAME, "ex01_write_the_loop", ""),
+    ],
+)
+def test_the_student_is_told_from_the_path(path, student, number):
+    assert who(tuple(path.split("/")), "ex01_write_the_loop") == (student, number)
+
+
+def test_names_are_fit_to_be_shown():
+    assert printable("a\nb\x1b[2J\udcff") == "a\\x0ab\\x1b[2J\\xdcff"
+    assert printable("Zoë 🙂 =1+1") == "Zoë 🙂 =1+1"
+
+
+def test_odd_names_are_only_names(tmp_path):
+    folder = tmp_path / "in"
+    for student in ("a,b", "=1+1", "two\nlines", "🙂", "é" * 100, '"quoted"', "..."):
+        hand_in(folder, **{student: WRONG})
+    found = find_submissions(folder)
+    assert [one.problem for one in found] == [""] * 7
+    assert {one.exercise for one in found} == {"ex01_write_the_loop"}
+    assert {one.student for one in found} >= {"two\\x0alines", "🙂", "=1+1"}
+
+
+def test_links_are_not_followed(tmp_path):
+    secret = tmp_path / "secret.ipynb"
+    secret.write_bytes(RIGHT)
+    folder = hand_in(tmp_path / "in", ann=WRONG)
+    (folder / "ann" / "ex01.ipynb").symlink_to(secret)
+    (folder / "ben").symlink_to(tmp_path)
+    os.mkfifo(folder / "ann" / "ex02.ipynb")
+    problems = {one.file: one.problem for one in find_submissions(folder)}
+    assert "link" in problems["ann/ex01.ipynb"]
+    assert "link" in problems["ben"]
+    assert "no file" in problems["ann/ex02.ipynb"]
+    assert len(problems) == 4
+
+
+def test_a_folder_without_a_notebook_has_its_row_and_hidden_copies_have_none(tmp_path):
+    folder = hand_in(tmp_path / "in", ann=RIGHT)
+    (folder / "ben").mkdir()
+    (folder / "ann" / ".ipynb_checkpoints").mkdir()
+    (folder / "ann" / ".ipynb_checkpoints" / NAME).write_bytes(RIGHT)
+    assert [(one.student, bool(one.problem)) for one in find_submissions(folder)] == [
+        ("ann", False),
+        ("ben", True),
+    ]
+
+
+def test_an_empty_folder_of_nbgrader_and_folders_without_end_have_their_rows(tmp_path):
+    (tmp_path / "submitted" / "ann").mkdir(parents=True)
+    (tmp_path / "ben" / "/".join(["a"] * 30)).mkdir(parents=True)
+    found = find_submissions(tmp_path)
+    assert [one.student for one in found] == ["ann", "ben"]
+    assert "too deep" in found[1].problem
+
+
+def test_archives_are_read_and_never_unpacked(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "class.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"Ann Lee_12_assignsubmission_file/{NAME}", RIGHT)
+        archive.writestr(f"../../../ben/{NAME}", WRONG)
+        archive.writestr(f"/root/{NAME}", WRONG)
+        archive.writestr(f"bomb/{NAME}", b" " * 3_000_000)
+    (folder / "broken.zip").write_bytes(b"PK\x03\x04 and no more")
+    found = find_submissions(folder)
+    assert [one.student for one in found] == ["Ann Lee", "ben", "bomb", "broken", "root"]
+    assert read_submission(found[0], Limits()) == RIGHT
+    assert "archive" in found[3].problem
+    with pytest.raises(Exception, match="more than 1 MB"):
+        read_submission(found[2], Limits(notebook_mb=1))
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["broken.zip", "class.zip", "in"]
+
+
+# --- batches
+
+
+def test_every_submission_has_its_row(tmp_path, home):
+    folder = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG, cid=b"{", dan=notebook("x = 1"))
+    (folder / "eve").mkdir()
+    (folder / "fay").mkdir()
+    (folder / "fay" / "Untitled.ipynb").write_bytes(RIGHT)
+    (folder / "fay" / "other.ipynb").write_bytes(b'{"nbformat": 4, "cells": []}')
+    with open(folder / "large ex01.ipynb", "wb") as file:
+        file.truncate(100_000_000)
+    rows = grade_folder(batch(folder, tmp_path / "out", home, workers=2), threads)
+    assert [(row.student, row.status, row.points) for row in rows] == [
+        ("ann", "graded", 10),
+        ("ben", "graded", 0),
+        ("cid", "unreadable", 0),
+        ("dan", "graded", 0),
+        ("eve", "unreadable", 0),
+        ("fay", "graded", 10),
+        ("fay", "unreadable", 0),
+        ("large", "unreadable", 0),
+    ]
+    assert {row.isolation for row in rows if row.status == "graded"} == {LAST.name}
+
+
+def test_two_files_of_one_student_are_both_graded_and_said(tmp_path, home):
+    folder = hand_in(tmp_path / "in", ann=RIGHT)
+    (folder / "ann" / "ex01 (1).ipynb").write_bytes(WRONG)
+    rows = grade_folder(batch(folder, tmp_path / "out", home), threads)
+    assert sorted(row.points for row in rows) == [0, 10]
+    assert all("2 files" in row.notes[-1] for row in rows)
+
+
+class Counting(ThreadPoolExecutor):
+    """A pool that notes what it was given."""
+
+    given: list[str]
+
+    def submit(self, function, task, /, *args, **kwargs):
+        self.given.append(task.submission.student)
+        return super().submit(function, task, *args, **kwargs)
+
+
+def counting(given: list[str]):
+    def make(workers: int) -> Executor:
+        executor = Counting(workers)
+        executor.given = given
+        return executor
+
+    return make
+
+
+def test_a_batch_goes_on_with_what_is_new_or_changed(tmp_path, home):
+    folder, out = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG), tmp_path / "out"
+    first = grade_folder(batch(folder, out, home), threads)
+    given: list[str] = []
+    again = grade_folder(batch(folder, out, home, resume=True), counting(given))
+    assert (given, again) == ([], first)
+    hand_in(folder, ben=RIGHT, cid=RIGHT)
+    shutil.rmtree(folder / "ann")
+    rows = grade_folder(batch(folder, out, home, resume=True), counting(given))
+    assert sorted(given) == ["ben", "cid"]
+    assert [(row.student, row.points) for row in rows] == [("ben", 10), ("cid", 10)]
+    assert len(list((out / "results").iterdir())) == 2
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"limits": Limits(cell_seconds=9.0)}, {"rung": RUNGS[-2]}])
+def test_another_seed_other_limits_or_another_isolation_grade_anew(tmp_path, home, change):
+    folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
+    grade_folder(batch(folder, out, home), threads)
+    given: list[str] = []
+    grade_folder(replace(batch(folder, out, home, resume=True), **change), counting(given))
+    assert given == ["ann"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"digest": 1}', b"\xff"])
+def test_a_damaged_result_is_made_anew(tmp_path, home, damage):
+    folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
+    rows = grade_folder(batch(folder, out, home), threads)
+    (result,) = (out / "results").iterdir()
+    result.write_bytes(damage)
+    again = grade_folder(batch(folder, out, home, resume=True), threads)
+    assert [(row.points, row.seed) for row in again] == [(row.points, row.seed) for row in rows]
+
+
+class Breaking(Executor):
+    """Runs one task at a time, and breaks at a certain student's, as a pool does whose process was killed."""
+
+    def __init__(self) -> None:
+        self.broken = False
+
+    def submit(self, function, task, /, *args, **kwargs):
+        if self.broken:
+            raise BrokenProcessPool("broken")
+        future: Future[Row] = Future()
+        if task.submission.student == "ben":
+            self.broken = True
+            future.set_exception(BrokenProcessPool("a process was ended"))
+        else:
+            future.set_result(function(task))
+        return future
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        pass
+
+
+def test_one_that_ends_its_grader_costs_nobody_else_a_row(tmp_path, home):
+    folder = hand_in(tmp_path / "in", ann=RIGHT, ben=RIGHT, cid=RIGHT, dan=RIGHT)
+    rows = grade_folder(batch(folder, tmp_path / "out", home, workers=2), lambda workers: Breaking())
+    assert [(row.student, row.status, row.points) for row in rows] == [
+        ("ann", "graded", 10),
+        ("ben", "crashed", 0),
+        ("cid", "graded", 10),
+        ("dan", "graded", 10),
+    ]
+
+
+def test_one_that_kills_its_grader_is_found_in_a_real_pool(tmp_path, home):
+    killer = notebook(after=["import os\nos.kill(os.getppid(), 9)"])
+    folder = hand_in(tmp_path / "in", ann=RIGHT, ben=killer, cid=RIGHT)
+    rows = grade_folder(batch(folder, tmp_path / "out", home, workers=2))
+    assert [(row.student, row.status, row.points) for row in rows] == [
+        ("ann", "graded", 10),
+        ("ben", "crashed", 0),
+        ("cid", "graded", 10),
+    ]
+
+
+def test_a_batch_that_is_killed_twice_loses_nothing_and_doubles_nothing(tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    students = {f"student{n:02}": notebook(HONEST + f"\n# {n}") for n in range(24)}
+    hand_in(folder, **students)
+    command = [sys.executable, "-m", "agentlib", "grade", str(folder), "--out", str(out), "--resume"]
+    command += ["--isolation", "time limit", "--workers", "1", "--quiet"]
+    for wanted in (2, 6):
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while len(list((out / "results").glob("*.json"))) < wanted and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    kept = {path: path.stat().st_mtime_ns for path in (out / "results").glob("*.json")}
+    assert 6 <= len(kept) < 24
+    assert not (out / "grades.csv").exists()
+    subprocess.run(command, check=True, capture_output=True)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept  # taken over, not graded anew
+    rows = json.loads((out / "grades.json").read_text())
+    assert [(row["student"], row["points"]) for row in rows] == [(name, 10) for name in students]
+
+
+# --- what comes out
+
+
+def row(student="ann", **more) -> Row:
+    about = {"points": 0, "of": 10, "status": "graded", "isolation": "time limit", "seed": 1, "seconds": 0.1}
+    return Row(student, "ex01_write_the_loop", "file.ipynb", **{**about, **more})
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx"])
+def test_no_name_is_a_formula(name):
+    (line,) = csv.DictReader(io.StringIO(csv_text([row(name)])))
+    assert line["student"] == f"'{name}"
+
+
+def test_the_table_holds_names_with_commas_quotes_and_lines():
+    names = ["a,b", 'say "x"', "two\nlines", "🙂"]
+    lines = list(csv.DictReader(io.StringIO(csv_text([row(name) for name in names]))))
+    assert [line["student"] for line in lines] == names
+    assert lines[0]["points"] == "0"
+
+
+def test_no_two_students_share_a_page_and_no_name_leads_elsewhere():
+    names = ["ann", "Ann", "a/b", "a_b", "../../x", "..", "", "é" * 200, "é" * 201, "a\0b", "🙂", "-"]
+    pages = [feedback_name(name) for name in names]
+    assert len({page.lower() for page in pages}) == len(names)
+    assert all("/" not in page and len(page.encode()) < 120 and not page.startswith(".") for page in pages)
+    assert feedback_name("ann", "1") != feedback_name("ann", "2")
+
+
+def test_nothing_of_a_student_runs_in_a_page(tmp_path, home):
+    attack = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    data = notebook(f"def run_agent(*a, **k):\n    raise ValueError({attack!r})")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "ex01 <b>.ipynb").write_bytes(data)
+    rows = grade_folder(batch(folder, tmp_path / "out", home), threads)
+    for page in (feedback_page(rows), class_page([*rows, row(attack)])):
+        assert "<script" not in page
+        assert "<img" not in page
+        assert "<b>" not in page
+        assert "default-src 'none'" in page
+    assert "&lt;script&gt;" in feedback_page(rows)
+
+
+def test_a_page_says_what_was_wanted_seen_and_hinted(tmp_path, home):
+    data = notebook(HONEST.replace("history.append(reply)", "pass"))
+    rows = grade_folder(batch(hand_in(tmp_path / "in", ann=data), tmp_path / "out", home), threads)
+    page = feedback_page(rows)
+    failed = next(result for result in rows[0].report["results"] if result["status"] == "not yet")
+    assert failed["id"] == "request_kept"
+    for words in (
+        "keeps every request of the model in the history",
+        "Seen:",
+        "Hint:",
+        f"seed {rows[0].seed}",
+    ):
+        assert words in page
+
+
+def test_all_results_are_written_and_old_pages_removed(tmp_path, home):
+    out = tmp_path / "out"
+    write_results([row("ann"), row("ben")], out)
+    write_results([row("ben", report=None)], out)
+    assert sorted(path.name for path in out.rglob("*") if path.is_file()) == [
+        "ben.html",
+        "class.html",
+        "grades.csv",
+        "grades.json",
+    ]
+    assert (out / "grades.csv").read_bytes().startswith("\ufeff".encode())
+    assert json.loads((out / "grades.json").read_text())[0]["student"] == "ben"
+
+
+def test_the_class_page_counts_and_names_the_most_common_first_failure(tmp_path, home):
+    folder = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG, cid=WRONG)
+    page = class_page(grade_folder(batch(folder, tmp_path / "out", home), threads))
+    assert "Most common first failure (2 of 3)" in page
+    assert "answered 1 of 3" in page
+    assert 'role="img"' in page
+
+
+# --- the command
+
+
+def test_the_command_grades_a_folder(tmp_path, capsys):
+    folder = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG)
+    arguments = ["grade", str(folder), "--out", str(tmp_path / "out"), "--quiet", "--workers", "1"]
+    arguments += ["--isolation", "time limit", "--limit", "cell_seconds=5"]
+    assert main(arguments) == 0
+    said = capsys.readouterr()
+    assert "2 submissions: 2 graded" in said.out
+    assert "NOT ensured on this machine" in said.err
+    assert (tmp_path / "out" / "feedback" / "ann.html").exists()
+    assert main(arguments) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert main([*arguments, "--resume"]) == 0
+
+
+def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys):
+    folder = hand_in(tmp_path / "in", ann=RIGHT)
+    assert main(["grade", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 2
+    assert main(["grade", str(folder), "--out", str(folder / "out")]) == 2
+    assert "choose another" in capsys.readouterr().err
+    for wrong in ("cell_seconds", "cell_seconds=0", "cell_seconds=x", "colour=1"):
+        with pytest.raises(SystemExit):
+            main(["grade", str(folder), "--out", str(tmp_path / "out"), "--limit", wrong])
