@@ -23,7 +23,7 @@ from agentlib.messages import Entry, json_ready, short
 __all__ = ["Counter", "LearnerHere", "RunEnded", "TimeLimit", "error_of"]
 
 OUR_DIR = str(Path(__file__).parent)
-KNOCK_SECONDS = 0.000_05
+KNOCK_SECONDS = 0.002
 """Time between two tries to end a function that is over its time."""
 
 GRACE_SECONDS = 0.2
@@ -38,8 +38,8 @@ class TimeLimit:
     """Ends a block of code after some seconds, whatever it is doing, by raising RunEnded in it.
 
     A bare `except:` can swallow that. So it is raised once more at the next line, which is then the one of
-    the `except`, and from then on again and again, thousands of times a second: sooner or later one comes
-    while no `try` is around. Nothing is raised inside this folder's own code, nor while `paused`.
+    the `except`, and from then on again and again: sooner or later one comes while no `try` is around.
+    Nothing is raised inside this folder's own code, nor while `paused`.
     In the main thread a timer signal does it, which ends a `time.sleep` too. In other threads, and on
     Windows, a second thread asks Python to raise it; Python does so when it next goes round a loop or calls a
     function. (There a loop in a loop that swallows everything and never asks the model can live on for long.)
@@ -69,7 +69,7 @@ class TimeLimit:
     def _run_by_signal(self, function: Callable[[], Any]) -> Any:
         started = time.monotonic()
         handler = signal.signal(signal.SIGALRM, self._on_signal)
-        left, again = signal.setitimer(signal.ITIMER_REAL, self.seconds, KNOCK_SECONDS)
+        left, _ = signal.setitimer(signal.ITIMER_REAL, self.seconds)
         self.inside = True
         try:
             return function()
@@ -79,7 +79,7 @@ class TimeLimit:
             signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
             if left:  # a time limit around this one goes on
                 left = max(left - (time.monotonic() - started), KNOCK_SECONDS)
-                signal.setitimer(signal.ITIMER_REAL, left, again)
+                signal.setitimer(signal.ITIMER_REAL, left)
 
     def _run_by_thread(self, function: Callable[[], Any]) -> Any:
         watchdog = threading.Thread(target=self._watch, daemon=True)
@@ -98,7 +98,7 @@ class TimeLimit:
         """Give the function only a moment more."""
         self._hurry.set()
         if self._by_signal:
-            signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS, KNOCK_SECONDS)
+            signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
 
     def may_raise_at(self, frame: FrameType | None) -> bool:
         """Whether RunEnded may be raised now, in this frame; never in our own, which must stay in order."""
@@ -106,6 +106,10 @@ class TimeLimit:
         return self.inside and not self.paused and not ours
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if not self.inside:
+            return
+        # Set anew each time, not to repeat by itself: where signals are slow, nothing else would ever run.
+        signal.setitimer(signal.ITIMER_REAL, KNOCK_SECONDS)
         if self.may_raise_at(frame):
             self.over = True
             self.end(frame, TOO_LONG)

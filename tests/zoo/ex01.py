@@ -15,10 +15,10 @@ def starts_with_an_empty_history(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         history.append({"role": "tool", "result": tools[reply["tool"]](**reply["input"])})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("goal_first", "no list")
@@ -33,14 +33,14 @@ def goal_has_another_role(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = str(problem)
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("goal_first", "left over from the run before")
@@ -49,14 +49,14 @@ def history_shared_between_runs(model, tools, goal, max_steps=10, history=[]):  
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("goal_first", "never asked")
@@ -80,7 +80,7 @@ def tool_runs_twice(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             tools[reply["tool"]](**reply["input"])
@@ -88,7 +88,7 @@ def tool_runs_twice(model, tools, goal, max_steps=10):
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("tool_run", "in one piece")
@@ -97,14 +97,14 @@ def input_handed_over_as_one_dict(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("tool_run", "unchanged")
@@ -113,7 +113,7 @@ def input_changed_on_the_way(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             tidy = {name: str(value).lower() for name, value in reply["input"].items()}
@@ -121,7 +121,7 @@ def input_changed_on_the_way(model, tools, goal, max_steps=10):
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("tool_run", "ran")
@@ -131,14 +131,14 @@ def always_the_first_tool(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = only(**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("tool_run", "KeyError: 'tekst'")
@@ -147,7 +147,7 @@ def crashes_on_a_request(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         print(reply["tekst"])
-        return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        return {"stopped": "answered", "answer": reply["text"], "steps": step}
 
 
 @wrong("tool_run", "request")
@@ -170,13 +170,13 @@ def only_the_result_recorded(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("request_kept", "earlier request")
@@ -185,13 +185,13 @@ def history_made_anew_each_step(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history = [{"role": "user", "text": goal}, reply, {"role": "tool", "result": result}]
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("request_kept", "goal was no longer at the start")
@@ -200,7 +200,7 @@ def goal_lost_after_the_first_call(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         if step == 1:
             history = []
         history.append(reply)
@@ -209,7 +209,7 @@ def goal_lost_after_the_first_call(model, tools, goal, max_steps=10):
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("request_kept", "stands there twice")
@@ -219,14 +219,14 @@ def request_recorded_twice(model, tools, goal, max_steps=10):
         reply = model(history)
         history.append(reply)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("request_kept", "was missing")
@@ -235,7 +235,7 @@ def request_recorded_without_its_input(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         input = reply.pop("input")
         try:
@@ -243,7 +243,7 @@ def request_recorded_without_its_input(model, tools, goal, max_steps=10):
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("request_kept", "not asked again")
@@ -260,14 +260,14 @@ def result_before_its_request(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
         history.append(reply)
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("result_kept", "missing")
@@ -276,10 +276,10 @@ def only_the_request_recorded(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         tools[reply["tool"]](**reply["input"])
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("result_kept", "Even 0")
@@ -288,14 +288,14 @@ def zero_taken_for_no_result(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result or "no result"})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("result_kept", 'role "tool"')
@@ -304,14 +304,14 @@ def result_recorded_as_a_user(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "user", "text": str(result)})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("result_kept", 'no "result"')
@@ -320,14 +320,14 @@ def result_under_another_key(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "output": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("answered", '"steps" was 3')
@@ -336,14 +336,14 @@ def steps_from_zero(model, tools, goal, max_steps=10):
     for step in range(max_steps):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("answered", "asked once more")
@@ -386,7 +386,7 @@ def prints_instead_of_returning(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            print({"answer": reply["text"], "steps": step, "stopped": "answered"})
+            print({"stopped": "answered", "answer": reply["text"], "steps": step})
             break
         history.append(reply)
         history.append({"role": "tool", "result": tools[reply["tool"]](**reply["input"])})
@@ -405,7 +405,7 @@ def another_word_for_answered(model, tools, goal, max_steps=10):
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("answered", "not the text")
@@ -421,7 +421,7 @@ def whole_reply_as_the_answer(model, tools, goal, max_steps=10):
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("step_limit", "a call too many")
@@ -432,14 +432,14 @@ def one_call_too_many(model, tools, goal, max_steps=10):
         step += 1
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": step, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": step}
 
 
 @wrong("step_limit", "All the steps")
@@ -448,14 +448,14 @@ def one_call_too_few(model, tools, goal, max_steps=10):
     for step in range(1, max_steps):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps - 1, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps - 1}
 
 
 @wrong("step_limit", "a call too many")
@@ -466,7 +466,7 @@ def no_limit_at_all(model, tools, goal, max_steps=10):
         step += 1
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
@@ -481,9 +481,9 @@ def limit_looked_at_after_the_call(model, tools, goal, max_steps=10):
     for step in itertools.count(1):
         reply = model(history)
         if step >= max_steps:
-            return {"answer": None, "steps": step, "stopped": "step limit"}
+            return {"stopped": "step limit", "answer": None, "steps": step}
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
@@ -499,7 +499,7 @@ def made_up_answer_at_the_limit(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
@@ -515,14 +515,14 @@ def another_word_for_the_limit(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step_limit"}
+    return {"stopped": "step_limit", "answer": None, "steps": max_steps}
 
 
 @wrong("step_limit", "returned nothing")
@@ -531,7 +531,7 @@ def nothing_comes_back_at_the_limit(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
@@ -546,7 +546,7 @@ def limit_raises(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
@@ -562,14 +562,14 @@ def another_default(model, tools, goal, max_steps=20):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "left your function")
@@ -578,11 +578,11 @@ def failing_tool_crashes(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         result = tools[reply["tool"]](**reply["input"]) if reply["tool"] in tools else f"no {reply['tool']}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "left your function")
@@ -591,14 +591,14 @@ def catches_one_kind_of_error(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except (ValueError, KeyError) as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "own message")
@@ -607,14 +607,14 @@ def error_text_replaced(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception:
             result = "the tool failed"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "own message")
@@ -623,14 +623,14 @@ def only_the_name_of_the_error_kept(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = type(problem).__name__
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "with no result for it")
@@ -639,14 +639,14 @@ def failure_leaves_no_result(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception:
             continue
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "not asked again")
@@ -655,14 +655,14 @@ def failure_ends_the_run(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             return {"answer": None, "steps": step, "stopped": f"error: {problem}"}
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "model's decision")
@@ -671,7 +671,7 @@ def failed_tool_tried_again_by_the_loop(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         result = f"no tool {reply['tool']}"
         if reply["tool"] in tools:
@@ -682,7 +682,7 @@ def failed_tool_tried_again_by_the_loop(model, tools, goal, max_steps=10):
                 except Exception as problem:
                     result = f"{result if 'failed' in str(result) else ''} failed: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "KeyError")
@@ -691,7 +691,7 @@ def unknown_tool_raises_key_error(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         tool = tools[reply["tool"]]
         try:
@@ -699,7 +699,7 @@ def unknown_tool_raises_key_error(model, tools, goal, max_steps=10):
         except Exception as problem:
             result = str(problem)
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "which name was unknown")
@@ -708,14 +708,14 @@ def unknown_tool_not_named(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"]) if reply["tool"] in tools else "unknown tool"
         except Exception as problem:
             result = str(problem)
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("failures", "ran instead")
@@ -724,14 +724,14 @@ def unknown_tool_replaced_by_another(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools.get(reply["tool"], next(iter(tools.values())))(**reply["input"])
         except Exception as problem:
             result = str(problem)
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("interrupt", "a tool was at work")
@@ -740,7 +740,7 @@ def bare_except_swallows_an_interrupt(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         result = f"no tool {reply['tool']}"
         if reply["tool"] in tools:
@@ -749,7 +749,7 @@ def bare_except_swallows_an_interrupt(model, tools, goal, max_steps=10):
             except BaseException as problem:
                 result = str(problem)
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("interrupt", "the model was at work")
@@ -761,14 +761,14 @@ def interrupt_in_the_model_swallowed(model, tools, goal, max_steps=10):
         except KeyboardInterrupt:
             return {"answer": None, "steps": step, "stopped": "interrupted"}
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 # --- right, in many ways
@@ -782,9 +782,9 @@ def while_loop(model, tools, goal, max_steps=10):
         step += 1
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history += [reply, {"role": "tool", "result": _run(tools, reply)}]
-    return {"answer": None, "steps": step, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": step}
 
 
 def _run(tools, reply):
@@ -798,10 +798,10 @@ def _run(tools, reply):
 def recursion(model, tools, goal, max_steps=10):
     def go(history, step):
         if step > max_steps:
-            return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+            return {"stopped": "step limit", "answer": None, "steps": max_steps}
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         return go([*history, reply, {"role": "tool", "result": _run(tools, reply)}], step + 1)
 
     return go([{"role": "user", "text": goal}], 1)
@@ -867,7 +867,7 @@ def match_statement(model, tools, goal, max_steps=10):
                     history.append({"role": "tool", "result": tools[name](**input)})
                 except Exception as problem:
                     history.append({"role": "tool", "result": {"error": "failed", "message": str(problem)}})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right
@@ -876,10 +876,10 @@ def gives_the_model_a_copy(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(copy.deepcopy(history))
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(copy.deepcopy(reply))
         history.append({"role": "tool", "result": _run(tools, copy.deepcopy(reply))})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right
@@ -888,10 +888,10 @@ def results_as_text(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         history.append({"role": "tool", "result": json.dumps(_run(tools, reply))})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right
@@ -900,20 +900,20 @@ def results_in_an_envelope(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append({**reply, "role": "assistant", "step": step})
-        tool = tools.get(reply["tool"])
-        if tool is None:
+        function = tools.get(reply["tool"])
+        if function is None:
             envelope = {"ok": False, "why": f"there is no {reply['tool']}, only {list(tools)}"}
         else:
             try:
-                envelope = {"ok": True, "value": tool(**reply["input"])}
+                envelope = {"ok": True, "value": function(**reply["input"])}
             except KeyboardInterrupt:
                 raise
             except BaseException as problem:
                 envelope = {"ok": False, "why": repr(problem)}
         history.append({"role": "tool", "result": envelope})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right
@@ -923,9 +923,9 @@ def last_tool_not_run_at_the_limit(model, tools, goal, max_steps=10):
     while True:
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         if step == max_steps:  # nobody would read the result any more
-            return {"answer": None, "steps": step, "stopped": "step limit"}
+            return {"stopped": "step limit", "answer": None, "steps": step}
         history += [reply, {"role": "tool", "result": _run(tools, reply)}]
         step += 1
 
@@ -938,9 +938,9 @@ def prints_all_the_time(model, tools, goal, max_steps=10):
         reply = model(history)
         print(reply)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history += [reply, {"role": "tool", "result": _run(tools, reply)}]
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right
@@ -950,12 +950,12 @@ def interrupt_tidied_up_and_raised_again(model, tools, goal, max_steps=10):
         for step in range(1, max_steps + 1):
             reply = model(history)
             if reply["type"] == "answer":
-                return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+                return {"stopped": "answered", "answer": reply["text"], "steps": step}
             history += [reply, {"role": "tool", "result": _run(tools, reply)}]
     except KeyboardInterrupt:
         history.append({"role": "user", "text": "stopped by a person"})
         raise
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right

@@ -21,7 +21,7 @@ def loop(model, tools, goal, max_steps, is_repeat, run=run_one, after=lambda rep
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         if is_repeat(reply):
             return {"answer": None, "steps": step, "stopped": "repeated call"}
         history.append(reply)
@@ -29,7 +29,7 @@ def loop(model, tools, goal, max_steps, is_repeat, run=run_one, after=lambda rep
         history.append({"role": "tool", "result": result})
         if after(reply, result):
             return {"answer": None, "steps": step, "stopped": "repeated call"}
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 def counting(key, limit=3):
@@ -55,9 +55,9 @@ def request_not_recorded(model, tools, goal, max_steps=6):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append({"role": "tool", "result": run_one(tools, reply)})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("step_limit", "no max_steps given (so 6)")

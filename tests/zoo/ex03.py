@@ -11,7 +11,7 @@ def loop(model, tools, goal, max_steps, *, limit=True, safe=True, record=True, t
         step += 1
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"} if tell else reply["text"]
+            return {"stopped": "answered", "answer": reply["text"], "steps": step} if tell else reply["text"]
         if record:
             history.append(reply)
         try:
@@ -21,7 +21,7 @@ def loop(model, tools, goal, max_steps, *, limit=True, safe=True, record=True, t
                 raise
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": step, "stopped": "step limit"} if tell else None
+    return {"stopped": "step limit", "answer": None, "steps": step} if tell else None
 
 
 @wrong("request_kept", "its own request")
@@ -60,7 +60,7 @@ def only_the_failing_tool_mended(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         function = tools[reply["tool"]]
         try:
@@ -68,7 +68,7 @@ def only_the_failing_tool_mended(model, tools, goal, max_steps=10):
         except Exception as problem:
             result = str(problem)
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("interrupt", "Ctrl-C")
@@ -77,14 +77,14 @@ def mended_with_a_bare_except(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         try:
             result = tools[reply["tool"]](**reply["input"])
         except BaseException as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right

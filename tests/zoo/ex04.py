@@ -30,7 +30,7 @@ def loop(model, tools, goal, max_steps, seen=None, key=sorted_key, entries=(NOT_
         seen.add(key(reply))
         history.append(reply)
         history.append({"role": "tool", "result": run(tools, reply)})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("loop", "never asked")
@@ -67,13 +67,13 @@ def third_request_held_back_as_in_ex02(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         counts[sorted_key(reply)] = counts.get(sorted_key(reply), 0) + 1
         if counts[sorted_key(reply)] >= 3:
             history += [reply, dict(NOT_AGAIN), dict(NOTE)]
         else:
             history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("not_run", "does not end the run")
@@ -82,12 +82,12 @@ def repeat_ends_the_run(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         if sorted_key(reply) in seen:
             return {"answer": None, "steps": step, "stopped": "repeated call"}
         seen.add(sorted_key(reply))
         history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("not_run", "ran a second time")
@@ -96,12 +96,12 @@ def run_and_then_noted(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
         if sorted_key(reply) in seen:
             history.append(dict(NOTE))
         seen.add(sorted_key(reply))
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("known_again", "with other requests in between")
@@ -131,7 +131,7 @@ def earlier_result_given_again(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         key = sorted_key(reply)
         again = key in results
         if not again:
@@ -139,7 +139,7 @@ def earlier_result_given_again(model, tools, goal, max_steps=10):
         history += [reply, {"role": "tool", "result": results[key]}]
         if again:
             history.append(dict(NOTE))
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("note", "there is no note")
@@ -205,7 +205,7 @@ def looked_up_in_the_history(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         again = any(e.get("tool") == reply["tool"] and e.get("input") == reply["input"] for e in history)
         history.append({"role": "model", **reply})
         if again:
@@ -215,7 +215,7 @@ def looked_up_in_the_history(model, tools, goal, max_steps=10):
         history.append({"role": "tool", "result": result})
         if again:
             history.append({"role": "user", "text": "You have asked this before. Please answer now."})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right
@@ -224,7 +224,7 @@ def one_note_is_enough(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         request = (reply["tool"], reply["input"])
         history.append(reply)
         if request not in seen:
@@ -235,4 +235,4 @@ def one_note_is_enough(model, tools, goal, max_steps=10):
         if not noted:
             history.append(dict(NOTE))
             noted = True
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}

@@ -15,7 +15,7 @@ def loop(model, tools, goal, max_steps, work=None, **how):
         step += 1
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         calls = [reply] if reply["type"] == "tool" else reply["calls"]
         if how.get("record", True) or reply["type"] == "tool":
             history.append(reply)
@@ -24,7 +24,7 @@ def loop(model, tools, goal, max_steps, work=None, **how):
         else:
             history.extend((work or one_by_one)(tools, calls))
             step += len(calls) - 1 if how.get("count_calls") else 0
-    return {"answer": None, "steps": step, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": step}
 
 
 def entry(call, result, id=None):
@@ -49,10 +49,10 @@ def only_batches_known(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         history.extend(one_by_one(tools, reply["calls"]))
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("all_run", "KeyError")
@@ -61,11 +61,11 @@ def batches_not_known(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         name, input = reply["tool"], reply["input"]
         history.append({"role": "tool", "result": run_one(tools, {"tool": name, "input": input})})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @wrong("all_run", "goes round over it")
@@ -234,11 +234,11 @@ def each_request_an_entry_of_its_own(model, tools, goal, max_steps=10):
     for step in range(1, max_steps + 1):
         reply = model(copy.deepcopy(history))
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         for call in reply.get("calls", [reply]):
             history.append({"role": "model", "type": "tool", "tool": call["tool"], "input": call["input"]})
             history.append(entry(call, run_one(tools, call)))
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right

@@ -184,7 +184,7 @@ def summaries_and_a_flag_in_the_result(model, tools, goal, max_steps=400, max_to
         tokens += cost
         reply = model(history)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         key = sorted_key(reply)
         counts[key] = counts.get(key, 0) + 1
         result = run_one(tools, reply) if counts[key] < 3 else "Asked twice already: flag this invoice."
@@ -192,7 +192,7 @@ def summaries_and_a_flag_in_the_result(model, tools, goal, max_steps=400, max_to
             {"role": "model", **reply},
             {"role": "tool", "id": "", "tool": reply["tool"], "result": result},
         ]
-    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right

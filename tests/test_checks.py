@@ -1,0 +1,503 @@
+"""The checks as a whole: reports, time limits, errors with the learner's own line, and the border between."""
+
+import html.parser
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from agentlib.checks import EXERCISES, Report, check, find_exercise
+from agentlib.checks.checking import check_functions, check_with
+from agentlib.checks.exercise import Criterion, Exercise, Fault, Scenario
+from agentlib.checks.here import LearnerHere, RunEnded, TimeLimit
+from agentlib.checks.player import play
+from tests.zoo import ex01, ex07
+
+
+def good(model, tools, goal, max_steps=10):
+    return ex01.while_loop.functions[0](model, tools, goal, max_steps)
+
+
+def bad(model, tools, goal, max_steps=10):
+    return ex01.only_the_result_recorded.functions[0](model, tools, goal, max_steps)
+
+
+def stub(model, tools, goal, max_steps=10):
+    raise NotImplementedError
+
+
+def broken(model, tools, goal, max_steps=10):
+    reply = model([{"role": "user", "text": goal}])
+    return reply["tekst"]  # the learner's own line
+
+
+# --- a report in its three forms
+
+
+def test_a_good_loop_gets_all_points():
+    report = check("ex01_write_the_loop", good)
+    assert isinstance(report, Report)
+    assert report.passed
+    assert (report.points, report.max_points) == (10, 10)
+    assert {result.status for result in report.results} == {"ok"}
+
+
+def test_one_fault_is_one_red_line_and_the_rest_is_not_reached():
+    report = check("ex01", bad, seed=7)
+    assert [result.status for result in report.results] == ["ok", "ok", "not yet", *["not reached"] * 5]
+    assert (report.passed, report.points, report.max_points) == (False, 2, 10)
+    red = report.results[2]
+    assert red.id == "request_kept"
+    assert not red.passed
+    assert "its own request" in red.seen
+    assert len(red.hints) == 2
+
+
+def test_the_text_form_says_state_points_and_one_hint():
+    text = str(check("ex01", bad, seed=7))
+    lines = text.splitlines()
+    assert lines[0].startswith("ex01 write the loop")
+    assert lines[0].endswith("2 of 10 points")
+    assert sum(line.startswith("  ok       ") for line in lines) == 2
+    assert sum(line.startswith("  not yet  ") for line in lines) == 1
+    assert sum(line.endswith("not reached") for line in lines) == 5
+    assert text.count("hint: ") == 1
+    assert "more: " not in text
+    assert "seed 7" in text
+    assert max(map(len, lines)) <= 110
+
+
+def test_the_second_hint_is_shown_on_request():
+    report = check("ex01", bad, seed=7)
+    assert f"more: {report.results[2].hints[1][:30]}" in report.text(more=True)
+
+
+class Table(html.parser.HTMLParser):
+    """Reads tags and text, and sees that every tag is closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open, self.text = [], [], ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_html_form_is_a_named_table_with_marks_in_words():
+    table = Table(check("ex01", bad, seed=7)._repr_html_())
+    tags = [tag for tag, _ in table.tags]
+    assert tags.count("caption") == 1
+    assert [attrs["scope"] for tag, attrs in table.tags if tag == "th"] == ["col"] * 4 + ["row"] * 8
+    assert "details" in tags
+    assert "2 of 10 points" in table.text
+    assert table.text.count("not reached") == 5
+    assert "not yet" in table.text
+    styles = " ".join(str(attrs.get("style", "")) for _, attrs in table.tags)
+    assert not re.search(r"(?<!-)\b(color|background)\b", styles), "the page's theme has the say"
+
+
+def test_html_of_the_learner_is_text_in_the_report():
+    def shouting(model, tools, goal, max_steps=10):
+        raise ValueError("<script>alert(1)</script>")
+
+    assert "<script>" not in check("ex01", shouting)._repr_html_()
+
+
+def test_the_json_form_holds_everything():
+    report = check("ex01", bad, seed=7)
+    data = json.loads(report.as_json())
+    assert data == report.as_dict()
+    assert (data["exercise"], data["seed"], data["points"], data["passed"]) == (
+        "ex01_write_the_loop",
+        7,
+        2,
+        False,
+    )
+    assert [result["status"] for result in data["results"]] == [result.status for result in report.results]
+    assert [bool(result["hints"]) for result in data["results"]] == [
+        r.status == "not yet" for r in report.results
+    ]
+
+
+def test_the_same_seed_gives_the_same_report():
+    assert check("ex01", bad, seed=11) == check("ex01", bad, seed=11)
+    assert check("ex01", bad, seed=11).results[2].seen != check("ex01", bad, seed=12).results[2].seen
+
+
+def test_without_a_seed_each_check_draws_one():
+    assert len({check("ex01", stub).seed for _ in range(5)}) > 1
+
+
+# --- the stub
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda exercise: exercise.name)
+def test_the_untouched_stub_gets_one_kind_line_and_no_points(exercise):
+    def untouched(*args, **kwargs):
+        raise NotImplementedError
+
+    report = check(exercise.name, *[untouched] * len(exercise.functions))
+    assert not report.started
+    assert report.points == 0
+    assert str(report).count("\n") == 0
+    assert "not started yet" in str(report)
+    assert "<table" not in report._repr_html_()
+    assert report.as_dict()["started"] is False
+
+
+def test_one_function_of_two_may_be_unwritten():
+    def untouched(*args, **kwargs):
+        raise NotImplementedError
+
+    report = check("ex07", ex07.trim, untouched)
+    assert report.started
+    assert report.points == 6
+    assert (
+        "NotImplementedError" in next(result for result in report.results if result.status == "not yet").seen
+    )
+
+
+# --- what goes wrong in the learner's code
+
+
+def test_an_error_is_shown_with_the_learners_own_line():
+    report = check("ex01", broken)
+    red = next(result for result in report.results if result.status == "not yet")
+    assert "KeyError: 'tekst'" in red.seen
+    assert 'return reply["tekst"]' in red.seen
+    assert f"line {broken.__code__.co_firstlineno + 2}" in red.seen
+
+
+def test_an_error_deep_in_a_library_is_shown_with_the_learners_line_too():
+    def deep(model, tools, goal, max_steps=10):
+        return json.loads("{")
+
+    red = check("ex01", deep).results[0]
+    assert 'return json.loads("{")' in red.seen
+
+
+def test_system_exit_does_not_end_the_check():
+    def leaves(model, tools, goal, max_steps=10):
+        sys.exit(3)
+
+    report = check("ex01", leaves)
+    assert "SystemExit" in report.results[0].seen
+
+
+def test_a_persons_own_interrupt_ends_the_check():
+    def interrupted(model, tools, goal, max_steps=10):
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        check("ex01", interrupted)
+
+
+def test_what_the_function_prints_is_counted_and_not_shown(capsys):
+    report = check("ex01", ex01.prints_all_the_time.functions[0])
+    assert report.passed
+    assert capsys.readouterr().out == ""
+    assert re.search(r"printed \d+ lines", report.notes[0])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [(), (42,), (good, good), ({"run_agent": 3},), ({"another": good},)],
+    ids=lambda given: str(len(given)),
+)
+def test_what_is_no_function_is_refused_with_the_right_call(given):
+    with pytest.raises(TypeError, match=re.escape('check("ex01_write_the_loop", run_agent)')):
+        check("ex01", *given)
+
+
+def test_functions_may_come_as_a_dict():
+    assert check("ex01", {"run_agent": good}).passed
+
+
+def test_an_unknown_exercise_is_refused_with_the_names_that_there_are():
+    with pytest.raises(ValueError, match="ex01_write_the_loop"):
+        check("ex99", good)
+    with pytest.raises(ValueError, match="no exercise"):
+        find_exercise("")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        3,
+        "text",
+        [],
+        {},
+        {"answer": 1},
+        object(),
+        {"steps": float("nan")},
+        {1: 2},
+        lambda: 1,
+        {"stopped": []},
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda exercise: exercise.name.split("_")[0])
+def test_whatever_comes_back_is_judged(exercise, value):
+    """A function that always returns the same earns nothing."""
+    functions = {name: lambda *args, **kwargs: value for name in exercise.functions}
+    report = check_functions(exercise, functions, seed=1)
+    assert report.points == 0, report.text()
+
+
+ODD_HISTORIES = [
+    None,
+    "text",
+    [],
+    [None],
+    [[]],
+    [{}],
+    [{"role": "tool"}],
+    [{"type": "tools"}],
+    [{"type": "tool"}],
+]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda exercise: exercise.name.split("_")[0])
+def test_whatever_the_model_is_asked_with_is_judged(exercise):
+    for odd in ODD_HISTORIES:
+
+        def run(model, tools, goal, odd=odd, **kwargs):
+            reply = model([{"role": "user", "text": goal}])
+            for _ in range(4):
+                for call in reply.get("calls", [reply]):
+                    if call.get("tool") in tools:
+                        tools[call["tool"]](**call["input"])
+                reply = model(odd)
+            return {"answer": "", "steps": 1, "stopped": "answered"}
+
+        if exercise.functions == ("run_agent",):
+            assert not check_functions(exercise, {"run_agent": run}, seed=1).passed
+
+
+# --- time
+
+
+def spins(*args):
+    while True:
+        pass
+
+
+def spins_and_swallows(*args):
+    while True:
+        try:  # noqa: SIM105
+            len(args)
+        except:  # noqa: E722
+            pass
+
+
+def spins_within(*args):
+    while True:
+        try:
+            while True:
+                len(args)
+        except:  # noqa: E722
+            continue
+
+
+def sleeps(*args):
+    time.sleep(60)
+
+
+def finally_goes_on(*args):
+    while True:
+        try:
+            len(args)
+        finally:
+            continue  # noqa: B012
+
+
+def calls_itself(*args):
+    try:
+        spins()
+    except:  # noqa: E722
+        calls_itself()
+
+
+STUCK = [spins, spins_and_swallows, spins_within, sleeps, finally_goes_on, calls_itself]
+
+
+def seconds_for(function, seconds=0.2):
+    limit = TimeLimit(seconds)
+    began = time.monotonic()
+    with pytest.raises(RunEnded):
+        limit.run(function)
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("function", STUCK)
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal, which Windows has not")
+def test_a_function_that_does_not_end_is_ended(function):
+    before = signal.getsignal(signal.SIGALRM)
+    assert 0.15 < seconds_for(function) < 5
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert "TimeLimit" not in repr(sys.gettrace())
+
+
+@pytest.mark.parametrize("function", [spins, spins_and_swallows, finally_goes_on])
+def test_a_function_in_another_thread_is_ended_too(function):
+    took = []
+    thread = threading.Thread(target=lambda: took.append(seconds_for(function)), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert took, "it is still running"
+
+
+def test_a_limit_inside_another_one_leaves_it_in_force():
+    def inside():
+        with pytest.raises(RunEnded):
+            TimeLimit(0.1).run(spins)
+        spins()
+
+    assert 0.2 < seconds_for(inside, 0.4) < 5
+
+
+@pytest.mark.parametrize("swallow", [True, False])
+def test_a_model_asked_for_ever_ends_the_run(swallow):
+    def never_ends(model, tools, goal, max_steps=10):
+        while True:
+            try:
+                model([{"role": "user", "text": goal}])
+            except BaseException:
+                if not swallow:
+                    raise
+
+    began = time.monotonic()
+    report = check("ex01", never_ends)
+    assert time.monotonic() - began < 4
+    assert not report.passed
+
+
+def test_nested_calls_that_swallow_the_end_are_ended():
+    def never_ends(model, tools, goal, max_steps=10):
+        def helper():
+            while True:
+                try:  # noqa: SIM105
+                    model([{"role": "user", "text": goal}])
+                except BaseException:
+                    pass
+
+        while True:
+            try:
+                helper()
+            except:  # noqa: E722
+                pass
+
+    began = time.monotonic()
+    assert not check("ex01", never_ends).passed
+    assert time.monotonic() - began < 8
+
+
+# --- the border between player and learner
+
+
+class Border:
+    """A learner behind a border that lets nothing but JSON text through, as a pipe would."""
+
+    def __init__(self, functions):
+        self.learner = LearnerHere(functions)
+        self.letters = 0
+
+    def through(self, value):
+        self.letters += 1
+        return json.loads(json.dumps(value, allow_nan=False))
+
+    def run(self, request, called, seconds):
+        def ask(name, args, kwargs):
+            return self.through(called(*self.through([name, args, kwargs])))
+
+        return self.through(self.learner.run(self.through(request), ask, seconds))
+
+
+@pytest.mark.parametrize("function", [good, bad, broken, stub])
+def test_all_that_crosses_is_json_and_the_report_is_the_same(function):
+    exercise = EXERCISES["ex01_write_the_loop"]
+    border = Border({"run_agent": function})
+    assert check_with(exercise, border, 3) == check_with(exercise, LearnerHere({"run_agent": function}), 3)
+    assert border.letters > 0
+
+
+@pytest.mark.parametrize("name", ["ex07_keep_it_short", "ex08_test_the_outcome"])
+def test_exercises_without_a_model_cross_too(name):
+    exercise = EXERCISES[name]
+    zoo = __import__(f"tests.zoo.{name[:4]}", fromlist=["x"])
+    functions = next(
+        value.functions for value in vars(zoo).values() if getattr(value, "criterion", None) == ""
+    )
+    if isinstance(functions, tuple):
+        functions = dict(zip(exercise.functions, functions, strict=True))
+    border = Border(functions)
+    assert check_with(exercise, border, 3).passed
+    assert border.letters > 0
+
+
+def test_the_learner_cannot_reach_the_log():
+    def vandal(model, tools, goal, max_steps=10):
+        history = [{"role": "user", "text": goal}]
+        reply = model(history)
+        reply["tool"] = "another"
+        history[0]["text"] = "another goal"
+        return {}
+
+    exercise = EXERCISES["ex01_write_the_loop"]
+    scenario = exercise.scenarios(random.Random(1))["errand"]
+    log = play(scenario, LearnerHere({"run_agent": vandal}))
+    assert log.histories[0][0]["text"] == scenario.facts["goal"]
+    assert log.asks[0].answer["gave"] == scenario.facts["requests"][0]
+
+
+def test_a_fault_without_words_is_our_own_mistake():
+    exercise = Exercise(
+        "x", "x", (Criterion("a", 1, "a", ("b", "c"), lambda logs: Fault("")),), lambda rng: {}, ("f",)
+    )
+    with pytest.raises(ValueError, match="does not say"):
+        check_functions(exercise, {"f": good})
+
+
+def test_a_bug_in_a_scenario_is_not_taken_for_the_learners():
+    def model(history):
+        raise KeyboardInterrupt
+
+    exercise = Exercise(
+        "x",
+        "x",
+        (Criterion("a", 1, "a", ("b", "c"), lambda logs: logs["s"] and None),),
+        lambda rng: {"s": Scenario("f", (model,))},
+        ("f",),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        check_functions(exercise, {"f": lambda model: model([])})
+
+
+# --- light
+
+
+def test_importing_the_checks_loads_nothing_large():
+    code = "import agentlib.checks, sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert loaded.isdisjoint(
+        {"IPython", "matplotlib", "ipywidgets", "nbformat", "nbgrader", "numpy", "agentlib.views"}
+    )
