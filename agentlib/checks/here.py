@@ -50,6 +50,7 @@ class TimeLimit:
         self.paused = False
         self.inside = False
         self.over = False
+        self._until = 0.0
         self._left = threading.Event()
         self._hurry = threading.Event()
         self._thread_id = threading.get_ident()
@@ -68,6 +69,7 @@ class TimeLimit:
 
     def _run_by_signal(self, function: Callable[[], Any]) -> Any:
         started = time.monotonic()
+        self._until = started + self.seconds - KNOCK_SECONDS  # the two clocks need not agree to the last bit
         handler = signal.signal(signal.SIGALRM, self._on_signal)
         left, _ = signal.setitimer(signal.ITIMER_REAL, self.seconds)
         self.inside = True
@@ -88,16 +90,22 @@ class TimeLimit:
         try:
             return function()
         finally:
-            self.inside = False
-            self._left.set()
-            watchdog.join()
-            # One may have been asked for that Python has not raised yet.
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread_id), None)
+            while True:
+                try:
+                    self.inside = False
+                    self._left.set()
+                    watchdog.join()
+                    for _ in range(10):
+                        pass  # what was asked for and has not been raised yet is raised here
+                    break
+                except RunEnded:
+                    continue
 
     def hurry(self) -> None:
         """Give the function only a moment more."""
         self._hurry.set()
         if self._by_signal:
+            self._until = time.monotonic() + GRACE_SECONDS - KNOCK_SECONDS
             signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
 
     def may_raise_at(self, frame: FrameType | None) -> bool:
@@ -106,8 +114,8 @@ class TimeLimit:
         return self.inside and not self.paused and not ours
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if not self.inside:
-            return
+        if not self.inside or time.monotonic() < self._until:
+            return  # a late signal of a limit inside this one
         # Set anew each time, not to repeat by itself: where signals are slow, nothing else would ever run.
         signal.setitimer(signal.ITIMER_REAL, KNOCK_SECONDS)
         if self.may_raise_at(frame):
