@@ -1,0 +1,301 @@
+"""`python -m agentlib check` and `reset`: what they say and how they end, also with bad files."""
+
+import json
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from agentlib.checks import EXERCISES
+from agentlib.checks.commands import FRESH_DIR, check_file, find_file, reset_exercise
+from agentlib.checks.notebook import NotebookProblem, read_notebook, run_cells
+
+ROOT = Path(__file__).parent.parent
+NAME = "ex01_write_the_loop"
+
+GOOD = """
+def run_agent(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"steps": step, "stopped": "answered", "answer": reply["text"]}
+        history.append(reply)
+        try:
+            result = tools[reply["tool"]](**reply["input"])
+        except Exception as problem:
+            result = f"{reply['tool']}: {problem}"
+        history.append({"role": "tool", "result": result})
+    return {"steps": max_steps, "stopped": "step limit", "answer": None}
+"""
+
+
+def notebook(*cells, **more):
+    """A notebook of code cells."""
+    code = [
+        {
+            "cell_type": "code",
+            "id": f"c{i}",
+            "metadata": {},
+            "source": source,
+            "outputs": [],
+            "execution_count": None,
+        }
+        for i, source in enumerate(cells)
+    ]
+    return {"cells": code, "metadata": {}, "nbformat": 4, "nbformat_minor": 5, **more}
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a notebook for ex01, from cells or as it is given."""
+
+    def write(*cells, text=None):
+        path = tmp_path / f"{NAME}.ipynb"
+        path.write_text(json.dumps(notebook(*cells)) if text is None else text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def command(*words, stdin=""):
+    return subprocess.run(
+        [sys.executable, "-m", "agentlib", *words],
+        capture_output=True,
+        text=True,
+        input=stdin,
+        timeout=60,
+        cwd=ROOT,
+    )
+
+
+# --- from the terminal
+
+
+def test_exit_code_is_0_only_when_all_is_met(file):
+    good = command("check", str(file(GOOD)), "--seed", "5")
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "10 of 10 points" in good.stdout
+    assert "seed 5" in good.stdout
+    bad = command("check", str(file(GOOD.replace("max_steps + 1", "max_steps"))), "--more")
+    assert bad.returncode == 1
+    assert "not yet" in bad.stdout
+    assert "more: " in bad.stdout
+
+
+def test_json(file):
+    done = command("check", str(file(GOOD)), "--json", "--seed", "5")
+    assert done.returncode == 0
+    data = json.loads(done.stdout)
+    assert (data["exercise"], data["passed"], data["points"], data["seed"]) == (NAME, True, 10, 5)
+
+
+def test_the_untouched_exercise_by_its_name():
+    done = command("check", "ex02")
+    assert done.returncode in (0, 1)
+    assert done.stdout.startswith("ex02 three stops")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "its JSON breaks off at line 1, column 1"),
+        ('{"cells": [', "its JSON breaks off at line 1"),
+        ("[1, 2]", "it holds JSON of another kind"),
+        (json.dumps({"nbformat": 3, "worksheets": []}), "has notebook format 3, and format 4 is needed"),
+        ("[" * 100_000, "is no notebook"),
+        (json.dumps(notebook()), "no cell makes a function run_agent"),
+        (json.dumps(notebook("x = (")), "cell 1, line 1"),
+        (json.dumps(notebook("run_agent = 3")), "run_agent is 3, which is no function"),
+    ],
+    ids=["empty", "half", "list", "old", "deep", "no cells", "syntax", "no function"],
+)
+def test_a_bad_file_gets_one_sentence_and_no_traceback(file, text, said):
+    done = command("check", str(file(text=text)))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_problem_can_come_as_json_too(file):
+    done = command("check", str(file(text="{")), "--json")
+    assert done.returncode == 2
+    assert "no notebook file" in json.loads(done.stdout)["problem"]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("nowhere/ex01.ipynb", "there is no such file"),
+        ("ex99", "There is no exercise"),
+        ("README.md", "its name does not say which exercise"),
+        ("agentlib", "its name does not say"),
+    ],
+)
+def test_what_cannot_be_found_is_named(what, said):
+    done = command("check", what)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / f"{NAME}.ipynb"
+    path.write_bytes(b"\xff\xfe\x00\x01" * 10)
+    with pytest.raises(NotebookProblem, match="no notebook file"):
+        read_notebook(path)
+
+
+# --- what the cells do
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("x = 1\ny = (", "cell 1, line 2: '(' was never closed"),
+        ("if True:\n\tx = 1\n        y = 2", "cell 1, line 3: inconsistent use of tabs"),
+        ("print('a')\nname = input('name? ')", "cell 1, line 2: input() waits for a person"),
+        ("print('a')\nexit()", "cell 1, line 2: exit() would end the notebook"),
+        ("import sys\nsys.exit(0)", "cell 1, line 2: exit() would end the notebook"),
+        ("1 / 0", "cell 1, line 1: ZeroDivisionError"),
+        ("import no_such_module", "cell 1, line 1: ModuleNotFoundError"),
+        ("x = 'a' + '\\0'\n" + "raise ValueError(x)", "cell 1, line 2: ValueError"),
+    ],
+    ids=["syntax", "tabs", "input", "exit", "sys.exit", "error", "import", "zero byte"],
+)
+def test_a_cell_that_fails_is_named_and_the_others_still_run(file, cell, said):
+    report = check_file(file(cell, GOOD))
+    assert report.passed
+    (note,) = report.notes
+    assert note.startswith(said)
+    assert "\n" not in note
+
+
+def test_a_failing_cell_is_named_where_the_function_is_missing(file):
+    with pytest.raises(
+        NotebookProblem, match=r"no cell makes a function run_agent \(cell 1, line 1: NameError"
+    ):
+        check_file(file("nothing_here"))
+
+
+def test_a_cell_that_does_not_end_is_ended(file):
+    report = check_file(file("while True:\n    pass", GOOD), cell_seconds=0.3)
+    assert report.passed
+    assert report.notes == ("cell 1: was ended after 0.3 seconds.",)
+
+
+def test_100_mb_of_printed_text_is_counted_and_dropped(file):
+    report = check_file(file("for _ in range(1_000):\n    print('x' * 100_000)", GOOD))
+    assert report.passed
+    assert report.notes == ("cell 1: printed 100 MB, which are not shown.",)
+
+
+def test_100_mb_of_stored_output_is_passed_over(tmp_path):
+    stored = notebook(GOOD)
+    stored["cells"][0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x" * 100_000_000}]
+    path = tmp_path / f"{NAME}.ipynb"
+    path.write_text(json.dumps(stored))
+    assert check_file(path).passed
+
+
+def test_what_only_a_notebook_can_do_does_no_harm(file):
+    cells = [
+        "%matplotlib inline\n!ls\nx = 1",
+        "%%time\ny = 2",
+        "%%bash\necho hello",
+        "display(1)\nget_ipython()\nx?",
+        "from agentlib.checks import check",
+    ]
+    report = check_file(file(*cells, GOOD))
+    assert report.passed
+    assert report.notes == ()
+
+
+def test_a_helper_in_another_cell_and_a_class_at_work(file):
+    helper = "from dataclasses import dataclass\n\n@dataclass\nclass Step:\n    number: int"
+    assert check_file(file(helper, GOOD.replace("history = [", "Step(1)\n    history = ["))).passed
+
+
+def test_the_learners_line_is_shown_with_its_cell(file):
+    report = check_file(file("import json", GOOD.replace("model(history)", "model(hist)")))
+    assert "in cell 2, line 5: `reply = model(hist)`" in report.results[0].seen
+
+
+def test_exit_inside_the_function_is_told(file):
+    report = check_file(file(GOOD.replace("history = [", "exit()\n    history = [")))
+    assert "SystemExit" in report.results[0].seen
+
+
+def test_input_inside_the_function_is_told(file):
+    report = check_file(file(GOOD.replace("history = [", "input()\n    history = [")))
+    assert "input() waits for a person" in report.results[0].seen
+
+
+def test_a_cell_with_a_check_of_its_own_is_passed_over():
+    cells = read_notebook(ROOT / "solutions" / f"{NAME}.ipynb")
+    assert any("check" in cell.tags for cell in cells)
+    assert "report" not in run_cells(cells).names
+
+
+def test_files_are_found_by_name():
+    assert find_file("ex02") == find_file("ex02_three_stops")
+    assert find_file("ex02").name == "ex02_three_stops.ipynb"
+    assert find_file("mine/ex02.ipynb") == Path("mine/ex02.ipynb")
+
+
+# --- reset
+
+
+@pytest.fixture
+def course(tmp_path):
+    (tmp_path / "exercises").mkdir()
+    return tmp_path
+
+
+def fresh(name=NAME):
+    return (FRESH_DIR / f"{name}.ipynb").read_text(encoding="utf-8")
+
+
+def test_reset_keeps_the_old_file_beside_the_fresh_one(course):
+    mine = course / "exercises" / f"{NAME}.ipynb"
+    mine.write_text("my work")
+    said = reset_exercise("ex01", course, now=datetime(2026, 1, 2, 3, 4, 5))
+    kept = course / "exercises" / f"{NAME}.before_2026-01-02_03-04-05.ipynb"
+    assert kept.read_text() == "my work"
+    assert kept.name in said
+    assert mine.read_text(encoding="utf-8") == fresh()
+
+
+def test_reset_twice_in_one_second_loses_nothing(course):
+    mine = course / "exercises" / f"{NAME}.ipynb"
+    for work in ("first", "second", "third"):
+        mine.write_text(work)
+        reset_exercise("ex01", course, now=datetime(2026, 1, 2, 3, 4, 5))
+    kept = {path.read_text() for path in (course / "exercises").glob("*.before_*")}
+    assert kept == {"first", "second", "third"}
+
+
+def test_reset_of_an_untouched_or_missing_exercise(course):
+    assert "was missing" in reset_exercise("ex01", course)
+    assert "as it was" in reset_exercise("ex01", course)
+    assert list((course / "exercises").glob("*.before_*")) == []
+
+
+def test_reset_wants_names_or_all():
+    for words in (["reset"], ["reset", "ex01", "--all"]):
+        done = command(*words)
+        assert done.returncode == 2
+        assert "--all" in done.stderr
+    done = command("reset", "ex99")
+    assert done.returncode == 2
+    assert "There is no exercise" in done.stderr
+
+
+def test_reset_knows_every_exercise(course):
+    for name in EXERCISES:
+        reset_exercise(name, course)
+        assert (course / "exercises" / f"{name}.ipynb").read_text(encoding="utf-8") == fresh(name)
