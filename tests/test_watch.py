@@ -225,6 +225,17 @@ def test_agentlibs_own_loop_is_watched_too():
     stopped = mugs(agentlib.run_agent, max_steps=2)
     assert (stopped.stopped, stopped.answer, len(final(stopped))) == ("step limit", None, 5)
     assert stopped.detail == "2 of 2 steps used"
+    said = of_kind(stopped, "stop")[0].entry
+    assert said["returned"] == {"answer": None, "steps": 2, "stopped": "step limit"}
+
+
+def test_a_returned_history_does_not_take_the_place_of_the_one_that_was_followed():
+    def returns_the_end(model, tools, goal):
+        history = [{"role": "user", "text": goal}]
+        history.append(model(history))
+        return {"history": history[-1:]}
+
+    assert len(final(once(returns_the_end))) == 2
 
 
 def test_a_watched_trace_is_saved_and_loaded(tmp_path):
@@ -423,15 +434,16 @@ def test_the_model_gets_the_very_list_of_the_loop_as_it_would_without_watching()
 
 def test_what_the_model_saw_stays_as_it_was_when_the_loop_changes_it_later():
     def rewriting(model, tools, goal):
-        history = [{"role": "user", "text": goal, "tags": ["new"]}]
+        history = [{"role": "user", "text": goal, "tags": ["new"], "set": {1}}]
         model(history)
         history[0]["tags"].append("old")
+        history[0]["set"].add(2)
         history[0]["text"] = "something else"
         model(history)
 
     first, second = once(rewriting).histories()
-    assert first == [{"role": "user", "text": GOAL, "tags": ["new"]}]
-    assert second == [{"role": "user", "text": "something else", "tags": ["new", "old"]}]
+    assert first == [{"role": "user", "text": GOAL, "tags": ["new"], "set": [1]}]
+    assert second == [{"role": "user", "text": "something else", "tags": ["new", "old"], "set": [1, 2]}]
 
 
 def test_a_reply_that_is_no_dict_is_recorded_as_one_that_cannot_be_read():
@@ -465,6 +477,19 @@ def test_tools_that_run_in_threads_are_recorded_and_the_lines_go_on():
     assert sorted(kinds(trace)).count("result") == 2
     assert lines(trace)[-1] == "return sum(results)"
     assert of_kind(trace, "stop")[0].entry["returned"] == 2
+
+
+def test_the_lines_of_a_loop_go_on_while_a_tool_runs_in_a_thread():
+    go_on = threading.Event()
+
+    def waits_for_it(model, tools, goal):
+        thread = threading.Thread(target=tools["wait"])
+        thread.start()
+        go_on.set()
+        thread.join()
+
+    trace = once(waits_for_it, tools={"wait": lambda: go_on.wait(10)})
+    assert lines(trace)[-2:] == ["go_on.set()", "thread.join()"]
 
 
 # --- where the history is found ---------------------------------------------------------------------
@@ -684,6 +709,7 @@ def test_a_loop_may_move_its_history_to_another_place():
         return state
 
     trace = once(moves)
+    assert of_kind(trace, "stop")[0].entry["returned"] == {"history": final(trace)}
     assert [event.read for event in of_kind(trace, "ask")] == [None, None]
     assert len(final(trace)) == 3
 
@@ -698,18 +724,20 @@ def test_a_copy_that_is_the_same_for_the_reader_is_the_same_history():
 
 
 @pytest.mark.parametrize(("entries", "at_its_line"), [(100, True), (101, False)])
-def test_a_change_far_up_in_a_long_history_is_seen_at_the_next_call_at_the_latest(entries, at_its_line):
+@pytest.mark.parametrize("call", ["model", "tool"])
+def test_a_change_far_up_in_a_long_history_is_seen_at_the_next_call_at_the_latest(entries, at_its_line, call):
     def long(model, tools, goal):
         history = [{"role": "user", "text": goal}] + [{"role": "user", "text": "."}] * (entries - 1)
         model(history)
         history[0] = {"role": "user", "text": "changed"}
         history[0]["more"] = 1
-        model(history)
+        model(history) if call == "model" else tools["look"]()
 
     trace = once(long)
-    changes = [event for event in of_kind(trace, "history") if event.step == 1]
+    changes = [number for number, event in enumerate(trace) if event.kind == "history"][1:]
     assert len(changes) == (2 if at_its_line else 1)
-    assert trace.histories()[1][0] == {"role": "user", "text": "changed", "more": 1}
+    assert changes[-1] < kinds(trace).index("ask" if call == "model" else "act", 8)
+    assert final(trace)[0] == {"role": "user", "text": "changed", "more": 1}
 
 
 def test_a_recursive_loop_is_followed_inwards_and_does_not_shrink_on_its_way_back():
@@ -726,6 +754,12 @@ def test_a_recursive_loop_is_followed_inwards_and_does_not_shrink_on_its_way_bac
     assert len(final(trace)) == 7
 
 
+class Secretive:
+    @property
+    def stopped(self):
+        raise RuntimeError("no")
+
+
 class Rude:
     """Raises at every turn."""
 
@@ -740,7 +774,7 @@ class Rude:
 
 def cyclic():
     value = {"list": []}
-    value["list"].append(value)
+    value["list"] += [value, value, value]
     return value
 
 
@@ -766,6 +800,8 @@ ODD_VALUES = {
     "a key that is no text": lambda: {("a", 1): 2},
     "a generator": lambda: (number for number in itertools.count()),
     "a module": lambda: sys,
+    "text that is a number": lambda: {"role": "user", "text": 5},
+    "a request without a name": lambda: {"type": "tool", "tool": 5},
 }
 
 
@@ -796,6 +832,20 @@ def test_a_model_that_is_given_nothing_reads_nothing():
 
 
 # --- what can be watched ----------------------------------------------------------------------------
+
+
+def given_a_log(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        return function(*args, log=[], **kwargs)
+
+    return inner
+
+
+@given_a_log
+def with_log(model, tools, goal, max_steps=10, *, log):
+    log.append(goal)
+    return loop(model, tools, goal, max_steps)
 
 
 def decorated(function):
@@ -839,6 +889,8 @@ class CallableLoop:
     [
         (loop, "loop"),
         (decorated(loop), "loop"),
+        (decorated(decorated(loop)), "loop"),
+        (with_log, "with_log"),
         (functools.partial(loop, max_steps=5), "loop"),
         (functools.partial(decorated(loop)), "loop"),
         (lambda model, tools, goal, max_steps=5: loop(model, tools, goal, max_steps), "<lambda>"),
@@ -863,6 +915,22 @@ def test_a_class_shows_the_lines_of_all_its_methods():
     trace = once(Agent().run)
     assert {"while self.turn():", "reply = self.model(self.history)", "return False"} <= set(lines(trace))
     assert lines(trace)[0] == "self.model, self.tools = model, tools"
+    assert trace.about["source"].startswith("def __init__(self):\n    self.history = []\n\ndef run(")
+
+
+class StackedLoop(contextlib.ExitStack):
+    @staticmethod
+    def turn(model):
+        return model([])
+
+    def run(self, model, tools, goal):
+        return self.turn(model)
+
+
+def test_what_a_class_inherits_from_another_file_is_not_shown():
+    trace = once(StackedLoop().run)
+    assert lines(trace) == ["return self.turn(model)", "return model([])"]
+    assert trace.about["source"].count("def ") == 2
 
 
 def test_the_default_max_steps_of_a_partial_is_the_one_it_holds():
@@ -874,10 +942,13 @@ def test_agentlibs_steps_is_run_to_its_end():
 
 
 def test_a_generator_that_is_not_the_loops_own_is_not_run():
-    trace = once(lambda model, tools, goal: generator(model, tools, goal), ask("look"), answer("x"))
-    assert trace.stopped == "answered"
-    foreign = once(lambda model, tools, goal: (yield from itertools.count()) or 1, most_lines=50)
-    assert foreign.stopped == "ran too long"
+    module = {"__name__": "somewhere_else"}
+    exec("def count():\n    while True:\n        yield 1", module)
+    assert once(lambda model, tools, goal: module["count"]()).detail == 'the loop returned "<generator>"'
+
+
+def test_a_generator_of_a_function_of_the_loop_is_run():
+    assert once(lambda model, tools, goal: generator(model, tools, goal)).stopped == "answered"
 
 
 def test_a_function_without_a_source_is_watched_without_showing_one():
@@ -958,6 +1029,7 @@ def test_limits_are_whole_numbers_from_one_up(name, limit):
         ("done", "returned", None, 'the loop returned "done"'),
         ((1, {2}), "returned", None, "the loop returned [1,[2]]"),
         (object(), "returned", None, 'the loop returned "<object>"'),
+        (Secretive(), "returned", None, 'the loop returned "<Secretive>"'),
         (Rude(), "returned", None, 'the loop returned "<Rude>"'),
         ({"answer": "x"}, "returned", "x", 'the loop returned {"answer":"x"}'),
         ({"answer": "x", "stopped": 5}, "returned", "x", 'the loop returned {"answer":"x","stopped":5}'),
@@ -1201,6 +1273,17 @@ def spin_in_a_generator(model, tools, goal):
         yield 1
 
 
+def spin_in_a_generator_without_lines(model, tools, goal):
+    yield from itertools.count()
+
+
+def spin_over_a_generator_in_c(model, tools, goal):
+    def numbers():
+        yield from itertools.count()
+
+    return sum(numbers())
+
+
 def spin_over_a_tool(model, tools, goal):
     while tools["look"]():
         pass
@@ -1221,6 +1304,8 @@ def spin_over_a_tool(model, tools, goal):
         spin_with_finally,
         spin_with_suppress,
         spin_in_a_generator,
+        spin_in_a_generator_without_lines,
+        spin_over_a_generator_in_c,
         spin_over_a_tool,
     ],
 )
@@ -1306,6 +1391,7 @@ def test_the_functions_of_a_loop_may_run_fifty_times_as_many(limit, reason):
 def test_the_lines_are_counted_anew_from_each_call_of_the_model():
     trace = watch(loop, LoopingModel("look"), {"look": look}, GOAL, max_steps=150, most_lines=10)
     assert (trace.stopped, trace.steps) == ("step limit", 150)
+    assert len(lines(trace)) == 1 + 150 * 7 + 2
 
 
 def test_lines_of_the_model_and_of_tools_do_not_count():

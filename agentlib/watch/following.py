@@ -13,6 +13,9 @@ __all__ = ["FollowedHistory"]
 SHORT = 100
 """A history of at most this many entries is compared as a whole at each line of the loop."""
 
+NEAREST_CALLS = 20
+"""In a recursive loop the history is looked for in this many calls, from the innermost on."""
+
 
 class FollowedHistory:
     """Knows where a loop keeps its history, and tells what has changed in it.
@@ -39,7 +42,7 @@ class FollowedHistory:
     def find(self, given: Any) -> None:
         """Find out where the list lives that the model is about to read."""
         self._given = given
-        variables = [pair for frame in reversed(self.frames) for pair in _variables(frame)]
+        variables = [pair for frame in self._nearest() for pair in _variables(frame)]
         for name, value in variables:
             if value is given:
                 self.name, self._before = name, []
@@ -60,13 +63,16 @@ class FollowedHistory:
 
     def now(self) -> list[Any] | None:
         """Give the entries as they are at this moment; None = not known."""
-        for frame in reversed(self.frames):
+        for frame in self._nearest():
             for name, value in _variables(frame):
                 if name == self.name and isinstance(value, (list, tuple, deque)):
                     return [*self._before, *value]
                 if self._given is None and self._begins_with_goal(value):
                     return list(value)
         return None if self.name or self._given is None else _as_list(self._given)
+
+    def _nearest(self) -> list[FrameType]:
+        return self.frames[: -NEAREST_CALLS - 1 : -1]
 
     def _begins_with_goal(self, value: Any) -> bool:
         """True for a list that has the goal in one of its first three entries."""

@@ -77,7 +77,7 @@ def _functions_of(loop: Any) -> list[FunctionType]:
     return [main] + [
         member
         for member in members
-        if isinstance(member, FunctionType) and member.__code__.co_filename == file and member is not main
+        if isinstance(member, FunctionType) and member.__code__.co_filename == file
     ]
 
 

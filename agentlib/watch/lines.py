@@ -44,7 +44,7 @@ class LineTracer:
         self.frames: list[FrameType] = []
         self.running = False
         self.paused = 0  # above 0 while a model or a tool runs: their lines are not the loop's
-        self.line = 0
+        self._line = 0
         self.lines_left = self.helper_lines_left = 0
         self.start_counting()
         self.theirs: Any = None  # the trace function that was there before, a debugger's or coverage's
@@ -86,7 +86,7 @@ class LineTracer:
             # A comprehension or a lambda inside the loop is part of its line.
             if frame.f_code in self.loop.bodies or not frame.f_code.co_name.startswith("<"):
                 self.frames.append(frame)
-                self.line = 0
+                self._line = 0
             return self.follow(frame, self.loop_event, theirs)
         if self.is_counted(frame):
             return self.follow(frame, self.helper_event, theirs)
@@ -135,10 +135,10 @@ class LineTracer:
             if innermost:
                 self._last_frame = frame
             # A comprehension, or a loop on one line, comes by again and again: telling it once is enough.
-            if frame.f_lineno != self.line:
+            if frame.f_lineno != self._line:
                 self.look()
-                self.line = frame.f_lineno or 0
-                self.new_line(self.line)
+                self._line = frame.f_lineno or 0
+                self.new_line(self._line)
         if _counts(frame, event):
             self.lines_left -= 1
             if self.lines_left < 0:

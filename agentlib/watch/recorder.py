@@ -38,6 +38,7 @@ class Recorder:
         self.events: list[Event] = []
         self.tool_names: list[str] = []
         self.calls = 0
+        self.line = 0
         self.lines_in_a_row = 0
         self.ended: tuple[str, str] | None = None  # reason and detail, if the loop had to be ended
         self.lines = LineTracer(loop, most_lines, self.new_line, self.glance, self.end)
@@ -47,12 +48,13 @@ class Recorder:
     def note(self, kind: str, **values: Any) -> None:
         """Add an event that belongs to the present step."""
         if self.lines_in_a_row > MOST_LINES_IN_A_ROW:
-            self.events.append(Event("line", self.calls, line=self.lines.line))
+            self.events.append(Event("line", self.calls, line=self.line))
         self.lines_in_a_row = 0
         self.events.append(Event(kind, self.calls, **values))
 
     def new_line(self, line: int) -> None:
         """Note the line of the loop that is about to run."""
+        self.line = line
         self.lines_in_a_row += 1
         if self.lines_in_a_row <= MOST_LINES_IN_A_ROW:
             self.events.append(Event("line", self.calls, line=line))
@@ -121,7 +123,7 @@ class Recorder:
         raise LoopEnded(f"watch ended this loop: {self.ended[1]}")
 
     def where(self) -> str:
-        return f", in line {self.lines.line}" if self.lines.line else ""
+        return f", in line {self.line}" if self.line else ""
 
     def line_of(self, traceback: TracebackType | None) -> int:
         """Find the loop's own line in a traceback, also of an error from further inside; 0 = none."""
@@ -160,7 +162,6 @@ class Recorder:
                 entry = {"type": "invalid", "text": short(entry, 200)}
             counted = _part(entry.get("usage"), "input_tokens")
             self.note("reply", entry=entry, tokens=counted if type(counted) is int else tokens)
-            self.look()
             return reply
 
         return watched
@@ -200,7 +201,6 @@ class Recorder:
                 self.note("result", entry=_result(name, _raised(problem)), ran=True, text="raised")
                 raise
             self.note("result", entry=_result(name, json_ready(result)[0]), ran=True)
-            self.look()
             return result
 
         return watched
