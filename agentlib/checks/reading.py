@@ -114,8 +114,8 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def times(count: int) -> str:
-    """Say how often: once, twice, 3 times."""
-    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+    """Say how often: 0 times, once, twice, 3 times."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def call_words(tool: Any, input: Any) -> str:

@@ -195,7 +195,7 @@ def _row(result: Result) -> str:
             f"<div>Seen: {_code(result.seen)}</div><div>Hint: {_code(result.hints[0])}</div>"
             f"<details><summary>A second hint</summary>{_code(result.hints[1])}</details>"
         )
-    bar = f"border-left:0.4em solid {COLOURS[result.status]};padding-left:0.4em"
+    bar = f"border-left:0.4em solid {COLOURS[result.status]};padding-left:0.4em;white-space:nowrap"
     state = f'<strong style="{bar}">{result.status}</strong>'
     return (
         f'<tr><th scope="row" style="text-align:left;font-weight:normal">{_code(result.wanted)}</th>'

@@ -2,6 +2,7 @@
 
 import json
 
+from agentlib import memory
 from tests.zoo import right, wrong
 
 
@@ -255,3 +256,9 @@ def in_groups(history, keep_steps, summarise):
 class NoteInsideTheLimit:
     trim = staticmethod(tight)
     compact = staticmethod(in_groups)
+
+
+@right
+class OfThePackage:
+    trim = staticmethod(memory.trim)
+    compact = staticmethod(memory.compact)

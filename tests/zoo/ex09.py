@@ -59,7 +59,7 @@ def only_the_last_step_shown(model, tools, goal, max_steps=400, max_tokens=200_0
     return loop(model, tools, goal, max_steps, max_tokens, max_usd, keep=1)
 
 
-@wrong("begins", "never")
+@wrong("begins", "asked 0 times")
 def does_nothing(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
     return {"answer": "All done.", "steps": 240, "stopped": "answered"}
 
