@@ -122,7 +122,7 @@ def test_more_calls_than_are_allowed_end_the_child(home):
 
 
 def test_a_child_that_is_over_its_time_is_ended_with_what_it_started(child):
-    source = "import signal, subprocess\ndef f():\n    subprocess.Popen(['sleep', '3599'])\n"
+    source = "import signal, subprocess\ndef f():\n    subprocess.Popen(['sleep', '3599'], start_new_session=True)\n"
     source += "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n    while True: pass"
     run(child, source, "f")
     began = time.monotonic()

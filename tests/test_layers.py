@@ -50,6 +50,7 @@ LAZY = {
     "nbgrader",
     "openai",
     "PIL",
+    "sandlock",
     "tqdm",
     "xllamacpp",
 }

@@ -219,6 +219,8 @@ class Child:
         if self._ended:
             return
         self._ended = why
+        if self._started.folder is not None and sys.platform == "linux":
+            kill_below(self._process.pid)
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -245,6 +247,33 @@ def kill_user(user: int) -> None:
         if not found:
             return
         time.sleep(0.01)
+
+
+def below(pid: int) -> list[int]:
+    """List the processes below another, those of children too; one that has ended already is none."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split()):
+                found += below(child)
+                state = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
+                if state not in "ZX":
+                    found.append(child)
+    except OSError:
+        pass  # it has ended meanwhile
+    return found
+
+
+def kill_below(pid: int) -> None:
+    """End every process below another, also those that have left its group, until none is left."""
+    for _ in range(100):
+        found = below(pid)
+        if not found:
+            return
+        for child in found:
+            with contextlib.suppress(OSError):
+                os.kill(child, signal.SIGKILL)
+        time.sleep(0.005)
 
 
 def memory_pages(pid: int) -> int:

@@ -19,7 +19,7 @@ from pathlib import Path
 __all__ = ["Home", "course_version", "make_home", "package_folders", "temporary_home"]
 
 PACKAGE_DIR = Path(__file__).resolve().parent.parent
-LEFT_OUT = {"checks", "grading", "providers", "jupyter_config", "selfcheck.py", "__main__.py", "__pycache__"}
+LEFT_OUT = {"checks", "grading", "providers", "jupyter_config", "selfcheck.py", "__main__.py"}
 RUNNER = (
     "checks/exercise.py",
     "checks/here.py",
@@ -80,8 +80,9 @@ def make_home(folder: Path) -> Home:
     (copy / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
     (folder / "runner").mkdir()
     for name in RUNNER:
-        shutil.copy(PACKAGE_DIR / name, folder / "runner" / Path(name).name)
+        shutil.copy2(PACKAGE_DIR / name, folder / "runner" / Path(name).name)
     (folder / "start.py").write_text(START, encoding="utf-8")
+    # Most of it is compiled already: a copy keeps its file's time, by which Python knows that it is current.
     compileall.compile_dir(folder, quiet=2)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)

@@ -6,7 +6,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,21 @@ def can_write(size):
         if os.path.exists("large"):
             os.remove("large")
 
-def probe(model, secret, port, pid, most_processes, most_memory, most_file):
+def can_fill(size, most):
+    count = most // size + 1
+    try:
+        for number in range(count):
+            with open(f"part{number}", "wb") as file:
+                file.write(bytes(size))
+        return True
+    except OSError:
+        return False
+    finally:
+        for number in range(count):
+            if os.path.exists(f"part{number}"):
+                os.remove(f"part{number}")
+
+def probe(model, secret, port, pid, most_processes, most_memory, most_file, most_space):
     import agentlib
     from agentlib import run_agent
     return {
@@ -92,6 +106,7 @@ def probe(model, secret, port, pid, most_processes, most_memory, most_file):
         "forks": most_processes and forks(most_processes + 4),
         "memory": can_hold(most_memory),
         "disk": can_write(most_file),
+        "space": most_space and can_fill(most_file // 2, most_space),
         "time": False,
         "asked": model([os.getcwd()]),
     }
@@ -118,6 +133,13 @@ def try_rung(rung: Rung, home: Home, limits: Limits) -> str:
     missing = rung.available()
     if missing:
         return missing
+    # A limit that holds at a low value holds at a high one too, and is sooner reached.
+    limits = replace(
+        limits,
+        memory_mb=min(limits.memory_mb, 256),
+        file_mb=min(limits.file_mb, 2),
+        disk_mb=min(limits.disk_mb, 4),
+    )
     secret = secrets.token_hex(8)
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
         Path(folder, "secret").write_text(secret, encoding="ascii")
@@ -128,6 +150,7 @@ def try_rung(rung: Rung, home: Home, limits: Limits) -> str:
             "most_processes": limits.processes if "forks" in rung.keeps else 0,
             "most_memory": limits.memory_mb * 1_000_000,
             "most_file": limits.file_mb * 1_000_000 + 1,
+            "most_space": limits.disk_mb * 1_000_000 if "space" in rung.keeps else 0,
         }
         try:
             did = _probe(rung, home, limits, arguments)

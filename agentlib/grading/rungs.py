@@ -1,5 +1,6 @@
 """The rungs of the isolation ladder: ways to start a child, from the safest down."""
 
+import json
 import os
 import platform
 import shutil
@@ -24,6 +25,7 @@ PROMISES = {
     "forks": "a limit on processes",
     "memory": "a limit on memory",
     "disk": "a limit on the size of a file",
+    "space": "a limit on all files together",
     "time": "a limit on time",
 }
 """What a rung may promise, in words for the banner."""
@@ -191,6 +193,50 @@ def start_in_bubblewrap(home: Home, limits: Limits) -> Started:
     return Started(process, other_user() if root else None)
 
 
+# --- sandlock
+
+# Processes whose parent has ended come to this one (36 is PR_SET_CHILD_SUBREAPER), so that they are found.
+SANDLOCK = """
+import ctypes, json, sys
+from sandlock import Sandbox
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+about = json.loads(sys.argv[1])
+sys.exit(Sandbox(**about["sandbox"]).run_interactive(about["command"]))
+"""
+
+
+def sandlock_missing() -> str:
+    """Why sandlock cannot be tried."""
+    if sys.platform != "linux":
+        return "needs Linux"
+    try:
+        import sandlock  # noqa: PLC0415  optional
+    except ImportError:
+        return "is not installed (pip install sandlock)"
+    here, needed = sandlock.landlock_abi_version(), sandlock.min_landlock_abi()
+    return "" if here >= needed else f"needs a newer Linux (Landlock {needed}; this one has {here})"
+
+
+def start_in_sandlock(home: Home, limits: Limits) -> Started:
+    """Start a child in sandlock: it may read the system's programs and its home, and write in its folder."""
+    folder = Path(tempfile.mkdtemp(prefix="agentlib_child_"))
+    base = Path(sys.base_prefix).resolve()
+    readable = ["/usr", "/lib", "/lib64", "/bin", "/dev/null", "/dev/urandom", "/proc"]
+    readable += map(str, [base, home.folder, *home.packages])
+    sandbox = {
+        "fs_readable": [path for path in readable if Path(path).exists()],
+        "fs_writable": [str(folder)],
+        "max_processes": limits.processes,
+        "clean_env": True,
+        "env": {**ENVIRONMENT, "HOME": str(folder), "TMPDIR": str(folder)},
+        "cwd": str(folder),
+    }
+    command = start_command(str(home.folder), map(str, home.packages))
+    about = json.dumps({"sandbox": sandbox, "command": command})
+    process = spawn([sys.executable, "-I", "-c", SANDLOCK, about], {"PATH": os.defpath})
+    return Started(process, None, folder)
+
+
 # --- without a sandbox
 
 
@@ -233,6 +279,7 @@ def is_open(folder: Path) -> bool:
 
 RUNGS = (
     Rung("bubblewrap", frozenset(PROMISES), bubblewrap_missing, start_in_bubblewrap),
+    Rung("sandlock", frozenset(PROMISES) - {"space"}, sandlock_missing, start_in_sandlock),
     Rung(
         "resource limits, another user",
         frozenset({"processes", "forks", "memory", "disk", "time"}),

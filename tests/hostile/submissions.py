@@ -299,13 +299,13 @@ BOMBS = (
     honest(
         "many files",
         "for n in range(10**6):\n    with open(f'{n}', 'wb') as f:\n        f.write(bytes(10**6))",
-        needs=["disk", "files"],
+        needs=["space"],
         said="OSError",
     ),
     honest(
         "memory that is no process's",
         "import os\nfor n in range(1000):\n    fd = os.memfd_create('x')\n    os.write(fd, bytes(10**7))",
-        needs=["files"],
+        needs=["space"],
         said="PermissionError",
     ),
 )
