@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import struct
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -16,7 +18,7 @@ from agentlib.checks.commands import FRESH_DIR
 from agentlib.grading import RUNGS, Limits, NoRung, banner, choose_rung, grade_notebook, make_home
 from agentlib.grading.border import Child, ChildEnded, Forged
 from agentlib.grading.grade import seed_for
-from agentlib.grading.home import course_version
+from agentlib.grading.home import course_version, remove_leftovers
 from agentlib.grading.ladder import try_rung
 from agentlib.grading.learner import checked
 from agentlib.grading.rungs import PROMISES, bubblewrap_command, is_root
@@ -122,7 +124,8 @@ def test_more_calls_than_are_allowed_end_the_child(home):
 
 
 def test_a_child_that_is_over_its_time_is_ended_with_what_it_started(child):
-    source = "import signal, subprocess\ndef f():\n    subprocess.Popen(['sleep', '3599'], start_new_session=True)\n"
+    source = "import signal, subprocess\ndef f():\n"
+    source += "    subprocess.Popen(['sleep', '3599'], start_new_session=True)\n"
     source += "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n    while True: pass"
     run(child, source, "f")
     began = time.monotonic()
@@ -214,9 +217,40 @@ def test_every_name_of_agentlib_can_be_imported_in_the_child(child):
         assert run(child, f"from agentlib import {name}")["problems"] == []
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pydantic\nclass A(pydantic.BaseModel):\n    x: int\nassert A(x='3').x == 3",
+        "from pydantic_core import core_schema, SchemaValidator\nassert core_schema.int_schema()",
+        "import pydantic_core.core_schema",
+        "import pydantic_core\nassert pydantic_core.__version__\nassert not hasattr(pydantic_core, 'x')",
+        "from agentlib import tool\n@tool\ndef f(x: int) -> int:\n    'Doubles.'\n    return 2 * x",
+    ],
+)
+def test_what_is_loaded_late_is_there_when_it_is_asked_for(child, source):
+    assert run(child, source)["problems"] == []
+
+
 def test_agentlib_comes_from_the_home_though_the_project_is_installed(child, home):
     run(child, "import agentlib\ndef f():\n    return agentlib.__file__", "f")
     assert call(child, "f")["returned"] == str(home.folder / "agentlib" / "__init__.py")
+
+
+def test_what_a_killed_batch_left_is_removed_and_nothing_else(tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for name in (f"{ended.pid}_abc", f"{os.getpid()}_abc", "no_number"):
+        (tmp_path / f"agentlib_grading_{name}").mkdir()
+    (tmp_path / f"agentlib_child_{ended.pid}_x_1").mkdir()
+    (tmp_path / "target").mkdir()
+    (tmp_path / f"agentlib_child_{ended.pid}_link").symlink_to(tmp_path / "target")
+    remove_leftovers(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"agentlib_child_{ended.pid}_link",
+        f"agentlib_grading_{os.getpid()}_abc",
+        "agentlib_grading_no_number",
+        "target",
+    ]
 
 
 def test_the_version_of_the_course_is_stable():

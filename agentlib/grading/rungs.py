@@ -219,7 +219,7 @@ def sandlock_missing() -> str:
 
 def start_in_sandlock(home: Home, limits: Limits) -> Started:
     """Start a child in sandlock: it may read the system's programs and its home, and write in its folder."""
-    folder = Path(tempfile.mkdtemp(prefix="agentlib_child_"))
+    folder = Path(tempfile.mkdtemp(prefix=f"agentlib_child_{os.getpid()}_"))
     base = Path(sys.base_prefix).resolve()
     readable = ["/usr", "/lib", "/lib64", "/bin", "/dev/null", "/dev/urandom", "/proc"]
     readable += map(str, [base, home.folder, *home.packages])
@@ -242,7 +242,7 @@ def start_in_sandlock(home: Home, limits: Limits) -> Started:
 
 def start_with_limits(home: Home, limits: Limits, user: int | None = None) -> Started:
     """Start a child in a folder of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="agentlib_child_"))
+    folder = Path(tempfile.mkdtemp(prefix=f"agentlib_child_{os.getpid()}_"))
     if user is not None:
         os.chown(folder, user, user)
     environment = {**ENVIRONMENT, "HOME": str(folder), "TMPDIR": str(folder)}
