@@ -288,6 +288,76 @@ def test_the_head_of_the_loop_counts_the_steps():
     assert caption_of(trace, 3, nth=2) == "Step 2 of at most 3: it begins here."
 
 
+LATE_LIMIT = """\
+def run_agent(model, tools, goal, max_steps):
+    history, steps = [{"role": "user", "text": goal}], 0
+    while True:
+        if steps >= max_steps:
+            return {"answer": None, "stopped": "step limit"}
+        reply = model(history)
+        steps += 1
+        history += [reply, {"role": "tool", "result": tools[reply["tool"]](**reply["input"])}]
+"""
+
+
+def watched_source(source, first_model_line, rounds, max_steps):
+    """The trace of a loop that goes to its head and to the model's line `rounds` times, then to its head."""
+    tape = Tape(max_steps=max_steps, source=source).line(2).record(user("How many mugs?"))
+    for _ in range(rounds):
+        tape.line(3).line(first_model_line - 2).line(first_model_line).asked(
+            ask("stock_level", warehouse="north")
+        )
+    return tape.line(3).line(4).line(5).stop("step limit")
+
+
+def test_a_loop_that_checks_its_limit_inside_while_is_not_said_to_begin_a_step_beyond_it():
+    told = captions(watched_source(LATE_LIMIT, 6, 2, max_steps=2))
+    assert not any("though at most" in caption or "it begins here" in caption for caption in told)
+    heads = [caption for caption in told if caption.startswith("A new round")]
+    assert heads == [f"A new round of the loop begins. {used} of 2 steps are used." for used in (0, 1, 2)]
+
+
+def test_the_condition_of_a_while_is_what_the_loop_looks_at():
+    source = LATE_LIMIT.replace("while True:", "while steps <= max_steps:")
+    told = captions(watched_source(source, 6, 2, max_steps=2))
+    heads = [caption for caption in told if "while" in caption]
+    looked = (
+        "The loop looks whether to go round once more: `while steps <= max_steps:` Yes: line 24 comes next."
+    )
+    assert heads == [looked] * 3
+
+
+def test_a_for_that_goes_beyond_the_limit_only_begins_a_round_at_its_head():
+    source = LATE_LIMIT.replace("while True:", "for step in range(99):")
+    told = captions(watched_source(source, 6, 2, max_steps=2))
+    assert "Step 2 of at most 2: it begins here." in told
+    assert told[-4] == "A new round of the loop begins. 2 of 2 steps are used."
+
+
+def repeated_run(second, runs_again):
+    """A watched run that ends with `repeated call` after a second request."""
+    tape = Tape().line(2).record(user("goal")).line(3)
+    request = ask("stock_level", warehouse="north")
+    tape.line(4).asked(request).line(9).ran("stock_level", 140, warehouse="north").line(3)
+    tape.line(4).asked(second)
+    if runs_again:
+        tape.line(9).ran("stock_level", 150, warehouse="north")
+    return frames(tape.stop("repeated call"))[-1].caption
+
+
+@pytest.mark.parametrize(
+    ("warehouse", "runs_again", "said"),
+    [
+        ("north", False, "The same request came again and was not run."),
+        ("north", True, "The same request came again."),
+        ("south", False, "The loop saw the same request again."),
+    ],
+)
+def test_a_repeated_call_is_told_as_far_as_it_was_seen(warehouse, runs_again, said):
+    caption = repeated_run(ask("stock_level", warehouse=warehouse), runs_again)
+    assert caption == f"The run is over: `repeated call`. {said} There is no answer."
+
+
 def test_the_moves_of_a_watched_step():
     told = frames(mended_run())
     moves = {frame.line - FIRST_LINE + 1: frame.move for frame in told if frame.step == 1}

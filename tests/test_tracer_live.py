@@ -138,6 +138,14 @@ def test_a_loop_that_asks_for_ever_is_ended_and_shown():
     assert any(caption.startswith("Step 11, though at most 10 were allowed") for caption in told)
 
 
+def test_the_table_beneath_says_which_run_it_shows_since_the_slider_does_not_change_it():
+    shown = tracer(loop, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL, max_steps=4)
+    assert "<summary>All frames of the run with max_steps=4</summary>" in shown.static.html
+    shown.live.slider.value = 2
+    assert "<summary>All frames of the run with max_steps=4</summary>" in shown.static.html
+    assert "<summary>All frames as a table</summary>" in tracer(shown.trace).static.html
+
+
 # --- predict ----------------------------------------------------------------------------------------
 
 
@@ -305,7 +313,5 @@ def test_a_loop_without_max_steps_is_refused_in_one_clear_sentence():
     def endless(model, tools, goal):
         return None
 
-    with pytest.raises(
-        TypeError, match=r"is called as endless\(model, tools, goal, max_steps=\.\.\.\)"
-    ):
+    with pytest.raises(TypeError, match=r"is called as endless\(model, tools, goal, max_steps=\.\.\.\)"):
         tracer(endless, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL)

@@ -149,6 +149,7 @@ class _Film:
         self.requested: dict[str, int] = {}  # the step in which a request was first made
         self.again: set[str] = set()
         self.reply: Entry | None = None
+        self.ran = False  # whether a tool has run since the last reply
         self.last_ask = max((event.step for event in self.events if event.kind == "ask"), default=0)
 
     def shoot(self) -> Frames:
@@ -183,11 +184,14 @@ class _Film:
                 self.read_total += event.tokens - self.read[-1]
                 self.read[-1] = event.tokens
             self.reply = event.entry
+            self.ran = False
             for call in calls_in(event.entry or {}):
                 key = call_key(call)
                 if key in self.requested:
                     self.again.add(key)
                 self.requested.setdefault(key, event.step)
+        elif event.kind == "act":
+            self.ran = True
         if event.kind == "history":
             return self.put(event.entries, event.read or [])
         if (
@@ -310,7 +314,7 @@ class _Film:
         said = event.entry or {}
         answer, detail = said.get("answer"), said.get("detail")
         parts = [f"The run is over: {code(event.text or 'no reason given')}."]
-        meaning = of_reason(event.text)
+        meaning = self.repeated() if event.text == "repeated call" else of_reason(event.text)
         if meaning:
             parts.append(meaning)
         if detail and str(detail).startswith("the loop returned {"):
@@ -321,6 +325,12 @@ class _Film:
             parts.append(f"It raised: {sentence(str(detail), 200)}")
         parts.append("There is no answer." if answer is None else f"The answer: {sentence(answer, 200)}")
         return " ".join(parts)
+
+    def repeated(self) -> str:
+        """Say of a run that ended with `repeated call` what was seen, and no more."""
+        if not any(self.requested[call_key(call)] < self.step for call in calls_in(self.reply or {})):
+            return of_reason("repeated call")
+        return f"The same request came again{'' if self.ran else ' and was not run'}."
 
 
 def _calls(entry: object) -> list[Entry]:
@@ -527,10 +537,18 @@ class _WatchedFilm(_Film):
         inside = following is not None and self.source.inside(line, following)
         if not any(self.source.inside(line, asking) for asking in self.ask_lines):
             return "The loop takes the next one." if inside else "There is no further one."
-        if inside:
-            return f"{self.step_words(self.step + 1)}: it begins here."
         if following is None:
             return "The loop looks whether there is one more step."
+        if inside and self.source.is_while(line) and not self.source.is_endless(line):
+            text = code(one_line(self.source.text(line).strip(), 90))
+            return f"The loop looks whether to go round once more: {text} Yes: line {following} comes next."
+        used_up = self.max_steps is not None and self.step >= self.max_steps
+        if inside and (used_up or self.source.is_while(line)):
+            # Nothing has been looked at yet: a limit may be checked further down, before the call.
+            used = f" {self.step} of {self.max_steps} steps are used." if self.max_steps else ""
+            return f"A new round of the loop begins.{used}"
+        if inside:
+            return f"{self.step_words(self.step + 1)}: it begins here."
         return f"There is no further step: {self.step} of {self.max_steps} are used." if self.max_steps else (
             "There is no further step."
         )  # fmt: skip

@@ -52,6 +52,15 @@ class Source:
         node = self._statements.get(line)
         return _KINDS.get(type(node), "") if node is not None else ""
 
+    def is_while(self, line: int) -> bool:
+        """True if the line is the head of a `while`."""
+        return isinstance(self._statements.get(line), ast.While)
+
+    def is_endless(self, line: int) -> bool:
+        """True if the line is the head of a `while` that looks at nothing, such as `while True`."""
+        node = self._statements.get(line)
+        return isinstance(node, ast.While) and isinstance(node.test, ast.Constant)
+
     def same_statement(self, one: int, other: int) -> bool:
         """True if two different lines belong to one statement."""
         node = self._statements.get(one)

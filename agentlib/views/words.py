@@ -132,7 +132,7 @@ _REASONS = {
     "budget limit": "The next call would have cost more than allowed, so it was not made.",
     "cost budget": "The next call would have cost more money than allowed, so it was not made.",
     "deadline": "The time was up.",
-    "repeated call": "The same request came again and again, with the same result each time.",
+    "repeated call": "The loop saw the same request again.",
     "no progress": "Several steps in a row brought no result that was new.",
     "too many errors": "Too many results were errors.",
     "tool called": "The tool that ends the run has run.",

@@ -26,7 +26,9 @@ class Tracer:
 
     def __init__(self, traces: Mapping[str, Trace], *, predict: bool = False, **live: Any) -> None:
         self.traces = dict(traces)
-        self.static = static_form(self.traces, predict=predict)
+        # The table keeps showing this run when the slider has run the loop again, so it says which run it is.
+        title = {"title": f"All frames of the run with max_steps={live['max_steps']}"} if live else {}
+        self.static = static_form(self.traces, predict=predict, **title)
         self.live: Any = None
         if find_spec("anywidget") is not None:
             from agentlib.views.tracer.live import Live

@@ -17,15 +17,17 @@ FIRST_FRAMES, LAST_FRAMES = 45, 15
 """A long run is shown by its first and last frames; those between are counted."""
 
 
-def static_form(traces: Mapping[str, Trace], *, predict: bool = False) -> Shown:
+def static_form(
+    traces: Mapping[str, Trace], *, predict: bool = False, title: str = "All frames as a table"
+) -> Shown:
     """Show whole traces at once: the code with its line numbers, every frame, the history at the end.
 
     traces: names and traces; one alone has the name "".
-    predict: the end is folded, with a question before it.
+    predict: the end is folded, with a question before it. title: what the folded tables are called.
     """
     shown = [_one(trace, label, predict) for label, trace in traces.items()]
     return Shown(
-        '<details open class="agentlib-static"><summary>All frames as a table</summary>'
+        f'<details open class="agentlib-static"><summary>{html.escape(title)}</summary>'
         + "".join(one.html for one in shown)
         + "</details>",
         "\n\n\n".join(one.text for one in shown),
