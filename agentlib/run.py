@@ -214,17 +214,9 @@ class RunState:
         read = None
         if self.read is not None and self.read != self.history.entries:
             read = self.read  # what memory= made of the history
-        return self.happened(
-            Event(
-                "ask",
-                progress.steps,
-                None,
-                progress.next_entries,
-                progress.next_tokens,
-                text="closing" if self.closing else "",
-                read=read,
-            )
-        )
+        entries, tokens = progress.next_entries, progress.next_tokens
+        text = "closing" if self.closing else ""
+        return self.happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read))
 
     def view(self) -> list[Entry]:
         """Give what the model reads: a list that it may change without harm to the record."""
