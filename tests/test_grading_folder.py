@@ -21,7 +21,14 @@ import pytest
 from agentlib.__main__ import main
 from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, make_home, write_results
 from agentlib.grading.folder import find_submissions, printable, read_submission, who
-from agentlib.grading.results import class_page, csv_text, feedback_name, feedback_page
+from agentlib.grading.results import (
+    canvas_text,
+    class_page,
+    csv_text,
+    feedback_name,
+    feedback_page,
+    moodle_texts,
+)
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
 LAST = RUNGS[-1]
@@ -353,6 +360,35 @@ def test_a_page_says_what_was_wanted_seen_and_hinted(tmp_path, home):
         assert words in page
 
 
+def test_canvas_gets_a_column_an_exercise_and_the_best_file_counts():
+    rows = [row("ann", number="12", points=3), row("ann", number="12", points=7), row("=ben")]
+    rows += [
+        replace(row("ann", number="12", points=9), exercise="ex02_three_stops"),
+        replace(row(), exercise=""),
+    ]
+    lines = list(csv.reader(io.StringIO(canvas_text(rows))))
+    assert lines == [
+        ["Student", "ID", "Section", "ex01_write_the_loop", "ex02_three_stops"],
+        ["    Points Possible", "", "", "10", "10"],
+        ["ann", "12", "", "7", "9"],
+        ["'=ben", "", "", "0", ""],
+    ]
+
+
+def test_moodle_gets_a_table_an_exercise_with_those_whom_it_knows():
+    (text,) = moodle_texts([row("Ann Lee", number="12", points=7), row("ben")]).values()
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert lines == [
+        {
+            "Identifier": "Participant 12",
+            "Full name": "Ann Lee",
+            "Grade": "7",
+            "Maximum Grade": "10",
+            "Last modified (grade)": "-",
+        }
+    ]
+
+
 def test_all_results_are_written_and_old_pages_removed(tmp_path, home):
     out = tmp_path / "out"
     write_results([row("ann"), row("ben")], out)
@@ -389,7 +425,8 @@ def test_the_command_grades_a_folder(tmp_path, capsys):
     assert (tmp_path / "out" / "feedback" / "ann.html").exists()
     assert main(arguments) == 2
     assert "--resume" in capsys.readouterr().err
-    assert main([*arguments, "--resume"]) == 0
+    assert main([*arguments, "--resume", "--format", "canvas"]) == 0
+    assert "ann,,,10" in (tmp_path / "out" / "grades_canvas.csv").read_text()
 
 
 def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys):

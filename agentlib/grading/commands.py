@@ -76,7 +76,7 @@ def run_grade(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("\nStopped. What was graded is kept; go on with --resume.", file=sys.stderr)
             return 130
-    write_results(rows, out)
+    write_results(rows, out, arguments.format)
     counts = Counter(row.status for row in rows)
     said = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing was handed in"
     print(f"{len(rows)} submissions: {said}. Results: {out / 'grades.csv'}, {out / 'class.html'}")
@@ -129,6 +129,12 @@ def add_grade(commands: "Commands") -> None:
         default=[],
         metavar="NAME=NUMBER",
         help=f"set a limit; they are {', '.join(field.name for field in fields(Limits))}",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("canvas", "moodle"),
+        default="",
+        help="write tables that Canvas or Moodle imports, too",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(run=run_grade)

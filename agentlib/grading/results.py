@@ -16,7 +16,15 @@ from agentlib.checks import EXERCISES
 from agentlib.checks.report import NOT_YET, Report, Result
 from agentlib.grading.grade import GRADED, Row
 
-__all__ = ["class_page", "csv_text", "feedback_name", "feedback_page", "write_results"]
+__all__ = [
+    "canvas_text",
+    "class_page",
+    "csv_text",
+    "feedback_name",
+    "feedback_page",
+    "moodle_texts",
+    "write_results",
+]
 
 COLUMNS = (
     "student",
@@ -65,6 +73,63 @@ def csv_text(rows: Iterable[Row]) -> str:
         about = {**row.as_dict(), "notes": " ".join(row.notes)}
         writer.writerow([plain_cell(about[name]) for name in COLUMNS])
     return out.getvalue()
+
+
+def best_points(rows: Iterable[Row]) -> dict[tuple[str, str], dict[str, int]]:
+    """Give the points of each student, by name and number, for each exercise; the best file counts."""
+    points: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        if row.exercise:
+            of_student = points.setdefault((row.student, row.number), {})
+            of_student[row.exercise] = max(row.points, of_student.get(row.exercise, 0))
+    return points
+
+
+def canvas_text(rows: Sequence[Row]) -> str:
+    """Write points as Canvas imports them into its gradebook: a column an exercise, found by its name there.
+
+    Canvas knows students by the number in the names of the files that it gave out, else by name.
+    The columns are those that lib/gradebook_importer.rb of canvas-lms looks for.
+    """
+    points = best_points(rows)
+    names = [name for name in EXERCISES if any(name in of_student for of_student in points.values())]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(["Student", "ID", "Section", *names])
+    writer.writerow(["    Points Possible", "", "", *(EXERCISES[name].max_points for name in names)])
+    for (student, number), of_student in points.items():
+        writer.writerow([plain_cell(student), number, "", *(of_student.get(name, "") for name in names)])
+    return out.getvalue()
+
+
+def moodle_texts(rows: Sequence[Row]) -> dict[str, str]:
+    """Write points as Moodle's "Upload grading worksheet" takes them: a table for each exercise.
+
+    Moodle knows students by the number in the names of the files that it gave out; others are left out.
+    The columns are those that mod/assign/feedback/offline/importgradeslib.php looks for. When we graded is
+    not when Moodle did, so its box for records that were modified more recently has to be ticked.
+    """
+    points = best_points(rows)
+    texts = {}
+    for name, exercise in EXERCISES.items():
+        out = io.StringIO(newline="")
+        writer = csv.writer(out)
+        writer.writerow(["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"])
+        count = 0
+        for (student, number), of_student in points.items():
+            if number and name in of_student:
+                count += 1
+                row = [
+                    f"Participant {number}",
+                    plain_cell(student),
+                    of_student[name],
+                    exercise.max_points,
+                    "-",
+                ]
+                writer.writerow(row)
+        if count:
+            texts[name] = out.getvalue()
+    return texts
 
 
 def feedback_name(student: str, number: str = "") -> str:
@@ -173,14 +238,22 @@ def class_page(rows: Sequence[Row]) -> str:
     return PAGE.format(title="The class", body="\n".join(parts))
 
 
-def write_results(rows: Sequence[Row], out: Path) -> None:
-    """Write `grades.csv`, `grades.json`, `class.html` and `feedback/`, each file whole or not at all."""
+def write_results(rows: Sequence[Row], out: Path, format: str = "") -> None:
+    """Write `grades.csv`, `grades.json`, `class.html` and `feedback/`, each file whole or not at all.
+
+    format: "canvas" or "moodle" writes the tables that one of them imports, too.
+    """
     feedback = out / "feedback"
     feedback.mkdir(parents=True, exist_ok=True)
     _write(out / "grades.csv", "\ufeff" + csv_text(rows))  # the mark by which spreadsheets know UTF-8
     about = json.dumps([row.as_dict() for row in rows], indent=1)
     _write(out / "grades.json", about + "\n")
     _write(out / "class.html", class_page(rows))
+    if format == "canvas":
+        _write(out / "grades_canvas.csv", canvas_text(rows))
+    if format == "moodle":
+        for exercise, text in moodle_texts(rows).items():
+            _write(out / f"grades_moodle_{exercise}.csv", text)
     pages: dict[str, list[Row]] = {}
     for row in rows:
         pages.setdefault(feedback_name(row.student, row.number), []).append(row)
