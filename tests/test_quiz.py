@@ -149,7 +149,7 @@ def test_a_score_counts_as_the_best_only_once_every_question_is_answered(mugs, t
 
 def test_quizzes_are_kept_beside_each_other(mugs, tmp_path):
     mugs.pick([0, 0, 0])
-    quiz("01_the_loop", folder=tmp_path).pick([1, 1, 1])
+    quiz("01_the_loop", folder=tmp_path).pick([1, 1, 1, 1])
     assert quiz(QUIZ, folder=tmp_path).picked == [0, 0, 0]
 
 
