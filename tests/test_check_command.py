@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from agentlib.__main__ import main
 from agentlib.checks import EXERCISES
-from agentlib.checks.commands import FRESH_DIR, check_file, find_file, reset_exercise
+from agentlib.checks.commands import FRESH_DIR, check_file, find_file, reset_exercise, reset_quiz
 from agentlib.checks.notebook import NotebookProblem, read_notebook, run_cells
+from agentlib.views.quiz.answers import Answers
 
 ROOT = Path(__file__).parent.parent
 NAME = "ex01_write_the_loop"
@@ -299,3 +301,19 @@ def test_reset_knows_every_exercise(course):
     for name in EXERCISES:
         reset_exercise(name, course)
         assert (course / "exercises" / f"{name}.ipynb").read_text(encoding="utf-8") == fresh(name)
+
+
+def test_reset_of_the_quiz_forgets_every_answer_and_says_if_there_were_none(tmp_path):
+    answers = Answers(tmp_path)
+    answers.keep("01_the_loop", [0, 2], 1)
+    assert reset_quiz(tmp_path) == "quiz: your answers are forgotten."
+    assert answers.picked("01_the_loop", [3, 3]) == [-1, -1]
+    assert reset_quiz(tmp_path) == "quiz: no answers were kept."
+
+
+def test_reset_with_quiz_alone_leaves_the_exercises_as_they_are(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("AGENTLIB_DATA_DIR", str(tmp_path))
+    Answers(tmp_path).keep("01_the_loop", [0], 0)
+    assert main(["reset", "--quiz"]) == 0
+    assert capsys.readouterr().out == "quiz: your answers are forgotten.\n"
+    assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ from agentlib.checks.report import Report
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-__all__ = ["add_check", "add_reset", "check_file", "reset_exercise"]
+__all__ = ["add_check", "add_reset", "check_file", "reset_exercise", "reset_quiz"]
 
 COURSE_DIR = Path(__file__).resolve().parents[2]
 FRESH_DIR = Path(__file__).resolve().parent / "fresh"
@@ -111,12 +111,26 @@ def reset_exercise(name: str, course_dir: Path = COURSE_DIR, now: datetime | Non
     return said
 
 
+def reset_quiz(folder: Path | None = None) -> str:
+    """Forget all quiz answers and scores. Says what it did.
+
+    folder: where they are kept; None = the learner's own. Raises OSError if the file cannot be removed.
+    """
+    from agentlib.views.quiz.answers import Answers  # noqa: PLC0415  the views load slowly; `check` needs none
+
+    return "quiz: your answers are forgotten." if Answers(folder).reset() else "quiz: no answers were kept."
+
+
 def run_reset(arguments: argparse.Namespace) -> int:
-    """Reset the exercises that were named. Returns 0, or 2 if that cannot be done."""
-    if arguments.all == bool(arguments.names):
-        print("Name the exercises to put back, or say --all.", file=sys.stderr)
+    """Reset the exercises that were named and the quiz. Returns 0, or 2 if that cannot be done."""
+    if (arguments.all and arguments.names) or not (arguments.all or arguments.names or arguments.quiz):
+        print(
+            "Name the exercises to put back, or say --all. --quiz forgets your quiz answers.", file=sys.stderr
+        )
         return 2
     try:
+        if arguments.quiz:
+            print(reset_quiz())
         for name in EXERCISES if arguments.all else arguments.names:
             print(reset_exercise(name))
     except (ValueError, OSError) as problem:
@@ -129,9 +143,11 @@ def add_reset(commands: "Commands") -> None:
     """Add `reset` to the command line."""
     parser = commands.add_parser(
         "reset",
-        help="put an exercise back to its beginning",
-        description="Put exercises back to their beginning. What you wrote is kept in a file beside it.",
+        help="put an exercise back to its beginning, or forget the quiz answers",
+        description="Put exercises back to their beginning. What you wrote is kept in a file beside it. "
+        "With --quiz, forget your quiz answers; of these nothing is kept.",
     )
     parser.add_argument("names", nargs="*", metavar="EXERCISE", help="such as ex02")
     parser.add_argument("--all", action="store_true", help="all of them")
+    parser.add_argument("--quiz", action="store_true", help="forget the answers of all quizzes")
     parser.set_defaults(run=run_reset)
