@@ -229,6 +229,20 @@ def test_other_messages_are_left_alone(content):
     assert len(shown.player.films) == 1
 
 
+def test_back_to_one_run_shows_the_first_run_alone_at_the_same_frame():
+    shown = live()
+    first = shown.player.films
+    arrives(
+        shown.player, {"do": "fork", "step": 1, "kind": "reply", "text": '{"type": "answer", "text": "x"}'}
+    )
+    assert [film["label"] for film in shown.player.films] == ["as it was", "what if"]
+    frame = shown.player.frame
+    arrives(shown.player, {"do": "one run"})
+    assert shown.player.films == first
+    assert shown.player.frame == frame
+    assert list(shown.traces) == [""]
+
+
 def test_the_form_offers_each_reply_and_each_result_as_it_was():
     offered = live().player.films[0]["changes"]
     assert [(one["step"], one["kind"]) for one in offered] == [
@@ -315,3 +329,18 @@ def test_a_loop_without_max_steps_is_refused_in_one_clear_sentence():
 
     with pytest.raises(TypeError, match=r"is called as endless\(model, tools, goal, max_steps=\.\.\.\)"):
         tracer(endless, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL)
+
+
+@pytest.mark.parametrize("model", [blue_mugs.model(), LoopingModel("t"), lambda history: answer("x")])
+def test_a_model_instead_of_its_maker_is_refused_in_one_clear_sentence(model):
+    with pytest.raises(TypeError, match=r"pass the function that makes a model, without brackets") as raised:
+        tracer(loop, model, blue_mugs.TOOLS, blue_mugs.GOAL)
+    assert raised.value.__suppress_context__
+    assert "\n" not in str(raised.value)
+
+
+def test_a_maker_that_could_take_more_than_nothing_is_taken():
+    def maker(warehouse="north"):
+        return blue_mugs.model()
+
+    assert tracer(loop, maker, blue_mugs.TOOLS, blue_mugs.GOAL).trace.stopped == "answered"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
 from agentlib.fork import fork
@@ -99,6 +100,7 @@ def tracer(
         raise TypeError(f"tracer shows a Run, a Trace or a loop (a function), but got {describe(what)}.")
     if not callable(make_model):
         raise TypeError(f"make_model is a function that gives a fresh model, but was {describe(make_model)}.")
+    _makes_models(make_model)
     if tools is None or goal is None:
         raise TypeError("tracer(loop, make_model, tools, goal) also needs the tools and the goal.")
     whole_number("max_steps", max_steps)
@@ -111,6 +113,21 @@ def tracer(
         return fork(loop, model_maker, tools, goal, trace, at_step, **change, **options)
 
     return Tracer({"": rerun(max_steps)}, predict=predict, max_steps=max_steps, rerun=rerun, fork=what_if)
+
+
+def _makes_models(make_model: Callable[..., Any]) -> None:
+    """Refuse what cannot be called with nothing; mostly it is a model, which is called with a history."""
+    try:
+        shape = signature(make_model)
+    except (TypeError, ValueError):
+        return  # some functions written in C do not tell what they take
+    try:
+        shape.bind()
+    except TypeError:
+        raise TypeError(
+            "tracer makes a fresh model for each run: pass the function that makes a model, without brackets "
+            f"(model, not model()), but make_model was {describe(make_model)}."
+        ) from None
 
 
 def _trace_of(run: object) -> Trace:

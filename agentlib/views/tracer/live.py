@@ -44,6 +44,7 @@ class Live:
         self.fork = fork
         self.player = Player(self.films(), can_fork=fork is not None)
         self.player.on_change(self.changed)
+        self.player.on_one_run(self.one_run)
         self.slider: Any = None
         if rerun is not None:
             self.slider = ipywidgets.IntSlider(
@@ -93,6 +94,14 @@ class Live:
             self.player.films = films
             if films[1]["difference"] is not None:
                 self.player.frame = films[1]["difference"]["frame"]
+
+    def one_run(self) -> None:
+        """Show the run as it was alone again, at the same frame if it has as many."""
+        self.traces = {"": next(iter(self.traces.values()))}
+        with self.player.hold_sync():
+            self.player.problem = ""
+            self.player.films = self.films()
+            self.player.frame = min(self.player.frame, self.player.last)
 
 
 def difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -50,11 +50,14 @@ const numberWords = (number) => number.toLocaleString("en");
 
 // --- the parts of one run ---------------------------------------------------------------------------
 
+// Where the rest of a long line of code goes on: a little further in than the line itself begins.
+const hang = (text) => Math.min(text.length - text.trimStart().length + 4, 16);
+
 class Code {
   constructor(film) {
     this.first = film.first_line;
     this.lines = film.lines.map((text, place) =>
-      make("li", { value: this.first + place }, make("code", {}, text || " ")));
+      make("li", { value: this.first + place }, make("code", { style: `--hang: ${hang(text)}ch` }, text || " ")));
     this.list = make("ol", { class: "agentlib-code", style: `--digits: ${String(this.first + film.lines.length).length}ch` },
       ...this.lines);
     this.element = focusable(make("div", {
@@ -98,6 +101,7 @@ class History {
   draw(frame, number) {
     for (const row of this.marked) row.querySelector(".agentlib-new")?.remove(), row.classList.remove("agentlib-added");
     this.marked = [];
+    const before = this.rows.length;
     while (this.rows.length > frame.entries) this.rows.pop().element.remove();
     for (const place of this.rewritten) {
       if (place < this.rows.length && this.rows[place].version !== this.versionAt(place, number)) {
@@ -117,7 +121,8 @@ class History {
       row.lastChild.append(make("strong", { class: "agentlib-new" }, " (new)"));
       this.marked.push(row);
     }
-    if (this.marked.length) keepInView(this.element, this.marked.at(-1));
+    const newest = this.marked.at(-1) ?? (this.rows.length > before ? this.rows.at(-1).element : null);
+    if (newest) keepInView(this.element, newest);
     this.caption.textContent = `History: ${numberWords(frame.entries)} ${frame.entries === 1 ? "entry" : "entries"}`;
   }
 
@@ -253,7 +258,8 @@ function predictForm(film, guess, choose) {
   return { element, show };
 }
 
-function forkForm(film, model) {
+// draft: what was being written in the form that this one replaces. forked: two runs stand side by side.
+function forkForm(film, model, draft, forked) {
   const select = focusable(make("select", {}, ...film.changes.map((change, place) =>
     make("option", { value: String(place) }, change.label))));
   const text = focusable(make("textarea", { rows: "5", spellcheck: "false", dir: "auto" }));
@@ -266,11 +272,25 @@ function forkForm(film, model) {
     model.send({ do: "fork", step, kind, call, text: text.value });
   });
   fill();
+  const kept = draft ? film.changes.findIndex((change) => change.label === draft.label && change.json === draft.json) : -1;
+  if (kept >= 0) { select.value = String(kept); text.value = draft.text; }
+  const buttons = make("div", { class: "agentlib-buttons" }, run);
+  if (forked) {
+    const back = focusable(make("button", { type: "button" }, "Back to one run"));
+    back.addEventListener("click", () => model.send({ do: "one run" }));
+    buttons.append(back);
+  }
   const element = make("details", { class: "agentlib-fork" },
     focusable(make("summary", {}, "What if? Change a reply or a result and run on from there")),
-    make("label", {}, "Change ", select), make("label", {}, "to this JSON ", text), run, problem);
+    make("label", {}, "Change ", select), make("label", {}, "to this JSON ", text), buttons, problem);
+  if (draft?.open) element.open = true;
   return {
     element,
+    draft() {
+      const { label, json } = film.changes[Number(select.value)];
+      return { label, json, text: text.value, open: element.open };
+    },
+    focus(options) { run.focus(options); },
     follow(step) {
       if (element.open) return; // what is being edited is not taken away
       const place = film.changes.findIndex((change) => change.step === step);
@@ -344,16 +364,19 @@ class Player {
     this.settle();
     this.at = this.model.get("frame");
     const films = this.model.get("films");
-    this.root.setAttribute("aria-label", `${this.model.get("label")}. Left and right arrow keys step, space plays.`);
+    this.root.setAttribute("aria-label", `${this.model.get("label")}. Arrow keys step, space plays.`);
     this.panels = films.map((film) => new Panel(film));
     this.runs.replaceChildren(...this.panels.map((panel) => panel.element));
     this.runs.classList.toggle("agentlib-several", films.length > 1);
     this.predict = films[0]?.predict ? predictForm(films[0], this.model.get("guess"), (choice) => this.guess(choice)) : null;
-    const wasOpen = this.fork?.element.open;
-    this.fork = this.model.get("can_fork") && films[0]?.changes.length ? forkForm(films[0], this.model) : null;
-    if (this.fork && wasOpen) this.fork.element.open = true;
+    const draft = this.fork?.draft();
+    const focused = this.fork?.element.contains(this.root.getRootNode().activeElement);
+    this.fork = this.model.get("can_fork") && films[0]?.changes.length
+      ? forkForm(films[0], this.model, draft, films.length > 1) : null;
     this.forms.replaceChildren(...[this.predict, this.fork].filter(Boolean).map((form) => form.element));
     this.draw();
+    // The button that was pressed is gone. Without a focus of its own the next key would go to the notebook.
+    if (focused) (this.fork ?? this.root).focus({ preventScroll: true });
   }
 
   draw() {
@@ -432,7 +455,7 @@ class Player {
     const target = event.target;
     if (target.matches("textarea, select")) return;
     const steps = { ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10 };
-    if (target === this.range || target === this.root) Object.assign(steps, { ArrowUp: 1, ArrowDown: -1 });
+    if (target === this.range || target === this.root) Object.assign(steps, { ArrowDown: 1, ArrowUp: -1 });
     if (target.matches(".agentlib-scroll")) delete steps.PageDown, delete steps.PageUp;
     if (event.key in steps) this.go(this.now + steps[event.key]);
     else if (event.key === "Home") this.go(1);

@@ -34,6 +34,7 @@ class Player(anywidget.AnyWidget):
     def __init__(self, films: list[dict[str, Any]], **options: Any) -> None:
         super().__init__(films=films, **options)
         self._change: Callable[[dict[str, Any]], None] | None = None
+        self._one_run: Callable[[], None] | None = None
         self.on_msg(self._message)
 
     @traitlets.validate("frame")
@@ -49,6 +50,12 @@ class Player(anywidget.AnyWidget):
         """Call `handler` with what the form asks to change: step, kind, call, text."""
         self._change = handler
 
+    def on_one_run(self, handler: Callable[[], None]) -> None:
+        """Call `handler` when the learner wants to see one run alone again."""
+        self._one_run = handler
+
     def _message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         if isinstance(content, dict) and content.get("do") == "fork" and self._change is not None:
             self._change(content)
+        elif isinstance(content, dict) and content.get("do") == "one run" and self._one_run is not None:
+            self._one_run()
