@@ -10,6 +10,7 @@ import itertools
 import sys
 import threading
 import time
+import warnings
 from collections import OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
 
@@ -434,16 +435,27 @@ def test_the_model_gets_the_very_list_of_the_loop_as_it_would_without_watching()
 
 def test_what_the_model_saw_stays_as_it_was_when_the_loop_changes_it_later():
     def rewriting(model, tools, goal):
-        history = [{"role": "user", "text": goal, "tags": ["new"], "set": {1}}]
+        history = [{"role": "user", "text": goal, "tags": ["new"]}]
         model(history)
         history[0]["tags"].append("old")
-        history[0]["set"].add(2)
         history[0]["text"] = "something else"
         model(history)
 
     first, second = once(rewriting).histories()
-    assert first == [{"role": "user", "text": GOAL, "tags": ["new"], "set": [1]}]
-    assert second == [{"role": "user", "text": "something else", "tags": ["new", "old"], "set": [1, 2]}]
+    assert first == [{"role": "user", "text": GOAL, "tags": ["new"]}]
+    assert second == [{"role": "user", "text": "something else", "tags": ["new", "old"]}]
+
+
+@pytest.mark.parametrize("change", [set.add, lambda value, new: value.discard(1)])
+def test_a_set_that_changes_in_place_is_seen(change):
+    def with_set(model, tools, goal):
+        history = [{"role": "user", "text": goal, "set": {1}}]
+        model(history)
+        change(history[0]["set"], 2)
+        model(history)
+
+    first, second = once(with_set).histories()
+    assert first[0]["set"] == [1] != second[0]["set"]
 
 
 def test_a_reply_that_is_no_dict_is_recorded_as_one_that_cannot_be_read():
@@ -480,16 +492,20 @@ def test_tools_that_run_in_threads_are_recorded_and_the_lines_go_on():
 
 
 def test_the_lines_of_a_loop_go_on_while_a_tool_runs_in_a_thread():
-    go_on = threading.Event()
+    begun, go_on = threading.Event(), threading.Event()
 
     def waits_for_it(model, tools, goal):
+        def meanwhile():
+            return go_on.set()
+
         thread = threading.Thread(target=tools["wait"])
         thread.start()
-        go_on.set()
+        begun.wait(10)
+        meanwhile()
         thread.join()
 
-    trace = once(waits_for_it, tools={"wait": lambda: go_on.wait(10)})
-    assert lines(trace)[-2:] == ["go_on.set()", "thread.join()"]
+    trace = once(waits_for_it, tools={"wait": lambda: begun.set() or go_on.wait(10)})
+    assert lines(trace)[-3:] == ["meanwhile()", "return go_on.set()", "thread.join()"]
 
 
 # --- where the history is found ---------------------------------------------------------------------
@@ -497,7 +513,7 @@ def test_the_lines_of_a_loop_go_on_while_a_tool_runs_in_a_thread():
 
 def test_the_goal_is_seen_before_the_model_is_asked():
     def slow_start(model, tools, goal):
-        messages = [{"role": "system", "text": "Be brief."}, {"role": "user", "text": goal}]
+        messages = [{"role": "system", "text": "Be brief."}, {"role": "user", "text": f"Goal: {goal}"}]
         other = [1, 2, 3]
         return model(messages) and other
 
@@ -681,10 +697,11 @@ def test_no_event_comes_when_nothing_has_changed():
         history = [{"role": "user", "text": goal, "odd": {1, 2}, "nan": float("nan")}]
         for _ in range(3):
             history = list(history)
-            history[0] = {**history[0], "object": object(), "rude": Rude()}
+            history[0] = {**history[0], "rude": Rude(), "object": object()}
             model(history)
 
-    assert kinds(once(idle, *[ask("look")] * 3)).count("history") == 2
+    trace = once(idle, *[ask("look")] * 3)
+    assert (trace.stopped, kinds(trace).count("history")) == ("returned", 2)
 
 
 def test_a_list_that_happens_to_be_the_end_of_the_history_is_not_taken_for_it():
@@ -695,7 +712,8 @@ def test_a_list_that_happens_to_be_the_end_of_the_history_is_not_taken_for_it():
             latest = [model(list(state["history"]))]
             state["history"] += latest
 
-    changes = of_kind(once(elsewhere, *[ask("look")] * 5), "history")
+    script = [ask("look", shelf=number) for number in range(5)]
+    changes = of_kind(once(elsewhere, *script), "history")
     assert [(event.entries, len(event.read)) for event in changes] == [(n, 1) for n in range(5)]
 
 
@@ -774,7 +792,7 @@ class Rude:
 
 def cyclic():
     value = {"list": []}
-    value["list"] += [value, value, value]
+    value["list"] += [value] * 9
     return value
 
 
@@ -977,8 +995,9 @@ def test_a_coroutine_function_is_refused_in_one_sentence():
     for one in (waiting, stream):
         with pytest.raises(TypeError, match="is written with `async def`; watch runs plain functions"):
             once(one)
-    hidden = once(lambda model, tools, goal: waiting(model, tools, goal))
-    assert hidden.stopped == "crashed"
+    with warnings.catch_warnings(record=True) as warned:
+        hidden = once(lambda model, tools, goal: waiting(model, tools, goal))
+    assert (hidden.stopped, warned) == ("crashed", [])
     assert hidden.detail.startswith("TypeError: the loop gave back a coroutine")
 
 
@@ -1660,6 +1679,21 @@ def test_watching_in_a_thread_leaves_other_threads_alone():
     assert elsewhere == [other.ours]
     assert [event for _, event, _ in other.seen][:2] == ["call", "line"]
     assert len(other.seen) == 102
+
+
+def test_the_trace_function_of_a_watch_that_is_over_does_nothing_any_more():
+    kept = []
+    once(lambda model, tools, goal: kept.append(sys.gettrace()), most_lines=1)
+    sys.settrace(kept[0])
+    try:
+        assert hundred_lines() == 1
+    finally:
+        sys.settrace(None)
+    sys.settrace(kept[0])
+    try:
+        assert five_lines(None, None, GOAL) == 5
+    finally:
+        sys.settrace(None)
 
 
 def test_a_loop_left_half_way_is_no_longer_watched():

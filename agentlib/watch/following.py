@@ -48,11 +48,12 @@ class FollowedHistory:
                 self.name, self._before = name, []
                 return
         entries = _as_list(given)
-        # At least half of it, so that a short list that happens to be the end is not mistaken for it.
         ends = [
             (len(value), name)
             for name, value in variables
-            if isinstance(value, list) and 0 < len(value) <= len(entries) <= 2 * len(value)
+            if isinstance(value, list) and 0 < len(value) <= len(entries)
+            # Other short lists may happen to be the end of it too.
+            and (len(value) == len(entries) or self._begins_with_goal(value))
             and _equal(entries[len(entries) - len(value) :], value)
         ]  # fmt: skip
         if ends:
@@ -77,7 +78,7 @@ class FollowedHistory:
     def _begins_with_goal(self, value: Any) -> bool:
         """True for a list that has the goal in one of its first three entries."""
         return isinstance(value, list) and any(
-            type(part) is str and part == self.goal
+            type(part) is str and type(self.goal) is str and self.goal in part
             for entry in value[:3]
             if isinstance(entry, dict)
             for part in dict.values(entry)
