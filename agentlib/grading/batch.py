@@ -19,17 +19,23 @@ from agentlib.checks import EXERCISES
 from agentlib.checks.notebook import NotebookProblem
 from agentlib.grading.folder import Submission, find_submissions, read_submission
 from agentlib.grading.grade import CRASHED, Row, grade_notebook, seed_for, unreadable
-from agentlib.grading.home import Home, course_version
+from agentlib.grading.home import Home, course_version, temporary_home
 from agentlib.grading.limits import Limits
 from agentlib.grading.rungs import RUNGS, Rung
 from agentlib.grading.submission import exercise_in
 
-__all__ = ["Batch", "Task", "grade_folder", "local_pool"]
+__all__ = ["Batch", "Task", "dask_pool", "grade_folder", "local_pool"]
+
+CONNECT_SECONDS = 5
+"""A scheduler that has not answered by then is not there."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One submission on its way to a worker, with its content. digest: of everything the grade depends on."""
+    """One submission on its way to a worker, with its content.
+
+    digest: of everything that the grade depends on. version: of the course.
+    """
 
     submission: Submission
     data: bytes
@@ -38,6 +44,7 @@ class Task:
     rung: str
     home: Home
     limits: Limits
+    version: str
 
 
 @dataclass(frozen=True)
@@ -79,17 +86,33 @@ def grade_task(task: Task) -> Row:
         return unreadable(
             found.student, "", found.file, "Neither its name nor its cells say which exercise it is."
         )
-    row = grade_notebook(
-        task.data,
-        exercise,
-        rung,
-        task.home,
-        task.limits,
-        student=found.student,
-        file=found.file,
-        seed=seed_for(f"{found.student} {found.number}".strip(), exercise.name, task.seed),
-    )
+    with home_here(task) as home:
+        row = grade_notebook(
+            task.data,
+            exercise,
+            rung,
+            home,
+            task.limits,
+            student=found.student,
+            file=found.file,
+            seed=seed_for(f"{found.student} {found.number}".strip(), exercise.name, task.seed),
+        )
     return replace(row, number=found.number)
+
+
+@contextlib.contextmanager
+def home_here(task: Task) -> Iterator[Home]:
+    """Give the home of the batch, or make one on a machine that has it not.
+
+    Raises RuntimeError if that machine has another version of the course, which may grade otherwise.
+    """
+    if (task.home.folder / "start.py").exists():
+        yield task.home
+        return
+    if course_version() != task.version:
+        raise RuntimeError("this worker has another version of the course than the batch")
+    with temporary_home() as home:
+        yield home
 
 
 def end_with_parent() -> None:
@@ -112,6 +135,19 @@ def local_pool(workers: int) -> Executor:
     return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
 
 
+@contextlib.contextmanager
+def dask_pool(address: str) -> Iterator[tuple[Callable[[int], Executor], int]]:
+    """Connect to a Dask cluster; gives what makes an executor of it, and how many tasks it runs at a time.
+
+    address: of its scheduler, such as "tcp://127.0.0.1:8786". Raises OSError if nothing answers there, and
+    ImportError without the package distributed.
+    """
+    import distributed  # noqa: PLC0415  large, and an extra
+
+    with distributed.Client(address, timeout=CONNECT_SECONDS) as client:
+        yield lambda workers: client.get_executor(pure=False), max(1, sum(client.nthreads().values()))
+
+
 def grade_folder(
     batch: Batch,
     make_executor: Callable[[int], Executor] = local_pool,
@@ -126,7 +162,8 @@ def grade_folder(
     """
     submissions = find_submissions(batch.folder)
     batch.results.mkdir(parents=True, exist_ok=True)
-    version = _version(batch)
+    course = course_version()
+    version = _version(batch, course)
     rows: dict[str, Row] = {}
 
     def keep(key: str, row: Row, digest: str = "") -> None:
@@ -153,7 +190,8 @@ def grade_folder(
             if old is not None:
                 keep(key, old)
                 continue
-            yield Task(found, data, digest, batch.seed, batch.rung.name, batch.home, batch.limits)
+            rung = batch.rung.name
+            yield Task(found, data, digest, batch.seed, rung, batch.home, batch.limits, course)
 
     for task, row in _run(tasks(), make_executor, batch.workers):
         keep(key_of(task.submission, batch.folder), row, task.digest)
@@ -204,7 +242,9 @@ def _run(
                         yield task, _crashed(task, f"Grading failed: {type(problem).__name__}: {problem}")
             suspects += running.values()
         finally:
-            executor.shutdown(wait=True, cancel_futures=True)
+            for future in running:
+                future.cancel()
+            executor.shutdown(wait=True)
 
 
 def _crashed(task: Task, why: str) -> Row:
@@ -215,9 +255,9 @@ def _crashed(task: Task, why: str) -> Row:
     return replace(row, number=found.number)
 
 
-def _version(batch: Batch) -> str:
+def _version(batch: Batch, course: str) -> str:
     """Name everything that a grade depends on besides the submission itself."""
-    return json.dumps([course_version(), batch.seed, batch.rung.name, asdict(batch.limits)], sort_keys=True)
+    return json.dumps([course, batch.seed, batch.rung.name, asdict(batch.limits)], sort_keys=True)
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

@@ -227,7 +227,7 @@ class Child:
         self._process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
-        if self._started.user is not None:
+        if self._started.user is not None and self._started.folder is not None:
             kill_user(self._started.user)
         with contextlib.suppress(OSError):
             self._stdin.close()  # the two readers close their own pipes

@@ -1,14 +1,17 @@
 """The command `grade` of `python -m agentlib`."""
 
 import argparse
+import contextlib
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentlib.grading.batch import Batch, grade_folder
+from agentlib.grading.batch import Batch, dask_pool, grade_folder, local_pool
 from agentlib.grading.home import temporary_home
 from agentlib.grading.ladder import NoRung, banner, choose_rung
 from agentlib.grading.limits import Limits
@@ -41,6 +44,16 @@ def default_workers() -> int:
     return os.cpu_count() or 1
 
 
+@contextlib.contextmanager
+def executors(arguments: argparse.Namespace) -> Iterator[tuple[Callable[[int], Executor], int]]:
+    """Give what makes executors, and how many tasks run at a time: on a cluster, or on this machine."""
+    if arguments.dask:
+        with dask_pool(arguments.dask) as (make_executor, workers):
+            yield make_executor, arguments.workers or workers
+    else:
+        yield local_pool, arguments.workers or default_workers()
+
+
 def run_grade(arguments: argparse.Namespace) -> int:
     """Grade a folder. Returns 0, or 2 if that cannot be done."""
     folder, out = Path(arguments.folder), Path(arguments.out)
@@ -61,18 +74,18 @@ def run_grade(arguments: argparse.Namespace) -> int:
             print(problem, file=sys.stderr)
             return 2
         print(banner(choice), file=sys.stderr)
-        batch = Batch(
-            folder,
-            out,
-            choice.rung,
-            home,
-            limits,
-            arguments.seed,
-            arguments.workers or default_workers(),
-            arguments.resume,
-        )
         try:
-            rows = grade_folder(batch, progress=progress_bar(arguments.quiet))
+            with executors(arguments) as (make_executor, workers):
+                batch = Batch(
+                    folder, out, choice.rung, home, limits, arguments.seed, workers, arguments.resume
+                )
+                rows = grade_folder(batch, make_executor, progress_bar(arguments.quiet))
+        except ImportError as problem:
+            print(f'{problem}. Run: {sys.executable} -m pip install -e ".[cluster]"', file=sys.stderr)
+            return 2
+        except OSError as problem:
+            print(problem, file=sys.stderr)
+            return 2
         except KeyboardInterrupt:
             print("\nStopped. What was graded is kept; go on with --resume.", file=sys.stderr)
             return 130
@@ -118,6 +131,7 @@ def add_grade(commands: "Commands") -> None:
     parser.add_argument("--resume", action="store_true", help="take over results in --out that still hold")
     parser.add_argument("--seed", type=int, default=0, help="of the batch; each student's own comes from it")
     parser.add_argument("--workers", type=int, help="how many are graded at a time (default: one a core)")
+    parser.add_argument("--dask", metavar="ADDRESS", help="grade on the Dask cluster with this scheduler")
     parser.add_argument("--isolation", choices=names, help="take this isolation, even if a safer one works")
     parser.add_argument(
         "--require-isolation", choices=names, help="grade nothing if only weaker isolation than this works"

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import secrets
 import shutil
 import stat
 import subprocess
@@ -100,12 +101,12 @@ def spawn(
 
 
 def other_user() -> int:
-    """A user number for the children of this process, and for nothing else on the machine.
+    """A user number for one child, and for nothing else on the machine.
 
     Nothing gives out the numbers from 65536 to 99999: before them come people and services, behind them the
-    users inside containers. Each process of a batch has one of its own: limits on processes count by user.
+    users inside containers. Each child has one of its own: limits on processes count by user.
     """
-    return 65_536 + os.getpid() % 34_464
+    return 65_536 + secrets.randbelow(34_464)
 
 
 def is_root() -> bool:
