@@ -30,6 +30,10 @@ START_SECONDS = 10.0
 """A child that has not reported by then does not start."""
 
 
+SPARE_MB = 64
+"""Memory of all processes together may be so much over the limit of one: a sandbox has its own, too."""
+
+
 class ChildEnded(Exception):
     """The child is gone. why: in a few words, such as "ran too long"."""
 
@@ -171,7 +175,8 @@ class Child:
             self.end("ran too long")
         elif sys.platform == "linux":
             pages = memory_pages(self._process.pid)
-            if pages * os.sysconf("SC_PAGE_SIZE") > self.limits.memory_mb * 1_000_000:
+            used_mb = pages * os.sysconf("SC_PAGE_SIZE") / 1_000_000
+            if used_mb > self.limits.memory_mb + SPARE_MB:
                 self.end("used too much memory")
         if self._ended:
             raise ChildEnded(self._ended)

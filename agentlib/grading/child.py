@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from agentlib.checks.here import LearnerHere, error_of
 from agentlib.checks.notebook import Cell, Ran, run_cells
-from agentlib.messages import Entry, short
+from agentlib.messages import Entry, json_ready, short
 
 try:
     import resource
@@ -199,6 +199,7 @@ def _or_exit(called: Callable[[str, list[Any], Entry], Entry]) -> Callable[[str,
 def main() -> None:
     """Take the limits on, say so, and serve."""
     border = open_border()
+    json_ready([])  # loads what it needs, while files can still be opened
     first = border.read()
     held = confine(first["limits"], first["user"])
     border.message_bytes = first["limits"]["message_bytes"]
