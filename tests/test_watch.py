@@ -5,12 +5,14 @@
 
 import contextlib
 import functools
+import gc
 import inspect
 import itertools
 import sys
 import threading
 import time
 import warnings
+import weakref
 from collections import OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
 
@@ -47,6 +49,15 @@ def mugs(run_agent=loop, **options):
 
 def look():
     return 140
+
+
+def breaks(*_):
+    return 1 / 0
+
+
+def helper_spins():
+    while True:
+        pass
 
 
 def once(run_agent, *replies, tools=None, **options):
@@ -849,6 +860,28 @@ def test_a_model_that_is_given_nothing_reads_nothing():
     assert (trace.histories(), trace.stopped) == ([[]], "returned")
 
 
+class Thing:
+    """Something that can be told to be gone."""
+
+
+@pytest.mark.parametrize("run_ends", [lambda: 1, breaks, helper_spins])
+def test_what_a_loop_held_is_let_go_at_once(run_ends):
+    things = []
+
+    def holding(model, tools, goal):
+        thing = Thing()
+        things.append(weakref.ref(thing))
+        run_ends()
+        return thing
+
+    gc.disable()
+    try:
+        once(holding, most_lines=20)
+        assert [thing() for thing in things] == [None]
+    finally:
+        gc.enable()
+
+
 # --- what can be watched ----------------------------------------------------------------------------
 
 
@@ -1079,10 +1112,6 @@ def test_a_crash_shows_the_loops_own_line_and_the_error():
     assert text_of(trace, crash.line) == 'return tools[reply["tool"]](**reply["input"])'
     assert (crash.text, trace.stopped, trace.detail) == ("KeyError: 'looks'", "crashed", "KeyError: 'looks'")
     assert kinds(trace)[-2:] == ["crash", "stop"]
-
-
-def breaks(*_):
-    return 1 / 0
 
 
 @pytest.mark.parametrize("where", ["a helper", "a tool", "the model", "a comprehension", "a library"])
@@ -1334,11 +1363,6 @@ def test_a_loop_that_spins_without_asking_is_ended(run_agent):
     assert trace.detail.startswith("2,000 lines ran and the model was not asked again, in line ")
     assert of_kind(trace, "line")
     assert len(trace) < 5_000
-
-
-def helper_spins():
-    while True:
-        pass
 
 
 def helper_spins_on_one_line():

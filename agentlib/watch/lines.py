@@ -104,29 +104,13 @@ class LineTracer:
             sys.settrace(self.ours)
         return answer
 
-    def follow(self, frame: FrameType, ours: Callable[[FrameType, str], None], theirs: Any) -> Any:
-        """Make the function for the further events of one call: they get each event first, then we."""
-        they_want_opcodes = frame.f_trace_opcodes
+    def follow(self, frame: FrameType, ours: Callable[[FrameType, str], None], theirs: Any) -> "_Call":
+        """Make what is called with the further events of one call of a function."""
+        call = _Call(self, ours, theirs, frame.f_trace_opcodes)
         if self.jumps_to_itself(frame.f_code):
             frame.f_trace_opcodes = True
-
-        def both(frame: FrameType, event: str, arg: Any) -> Any:
-            nonlocal theirs
-            if event != "opcode" or they_want_opcodes:
-                theirs = self.pass_on(theirs, frame, event, arg) or theirs
-            tell(event)
-            return both
-
-        def tell(event: str) -> None:
-            if self.running:
-                try:
-                    ours(frame, event)
-                except BaseException:
-                    frame.f_trace = _SetAgain(self, frame, both)
-                    raise
-
-        tell("call")
-        return both
+        call.tell(frame, "call")
+        return call
 
     def loop_event(self, frame: FrameType, event: str) -> None:
         """Tell of the line of the loop that is about to run, and count it."""
@@ -183,6 +167,30 @@ def _counts(frame: FrameType, event: str) -> bool:
     )
 
 
+class _Call:
+    """The trace function of one call: whoever was there before gets each event first, then we."""
+
+    def __init__(
+        self, tracer: LineTracer, ours: Callable[[FrameType, str], None], theirs: Any, they_want_opcodes: bool
+    ) -> None:
+        self.tracer, self.ours = tracer, ours
+        self.theirs, self.they_want_opcodes = theirs, they_want_opcodes
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> "_Call":
+        if event != "opcode" or self.they_want_opcodes:
+            self.theirs = self.tracer.pass_on(self.theirs, frame, event, arg) or self.theirs
+        self.tell(frame, event)
+        return self
+
+    def tell(self, frame: FrameType, event: str) -> None:
+        if self.tracer.running:
+            try:
+                self.ours(frame, event)
+            except BaseException:
+                frame.f_trace = _SetAgain(self.tracer, frame, self)
+                raise
+
+
 class _SetAgain:
     """Sets the trace function again after it has raised.
 
@@ -192,13 +200,13 @@ class _SetAgain:
     raises too, until one does outside of any `try`.
     """
 
-    def __init__(self, tracer: LineTracer, frame: FrameType, local: Any) -> None:
-        self.tracer, self.frame, self.local = tracer, frame, local
+    def __init__(self, tracer: LineTracer, frame: FrameType, call: _Call) -> None:
+        self.tracer, self.frame, self.call = tracer, frame, call
 
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
-        return self.local  # never reached: Python drops this object first
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> _Call:
+        return self.call  # never reached: Python drops this object first
 
     def __del__(self) -> None:
         if self.tracer.running:
             sys.settrace(self.tracer.ours)
-            self.frame.f_trace = self.local
+            self.frame.f_trace = self.call
