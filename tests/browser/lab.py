@@ -6,12 +6,23 @@ from typing import Any
 CELL = ".jp-Notebook .jp-Cell"
 REACHABLE = "button, input, select, textarea, summary, [tabindex='0'], [contenteditable='true']"
 
+CUT_OFF = """root => {
+  const drawn = (e) => e.getClientRects().length && !e.closest("svg, select");
+  const shown = [...root.querySelectorAll("*")].filter(drawn);
+  const edge = root.getBoundingClientRect().right + 1;
+  const block = (e) => getComputedStyle(e).display !== "inline";
+  const cut = shown.filter((e) => block(e) && e.scrollWidth > e.clientWidth + 1);
+  const out = shown.filter((e) => e.getBoundingClientRect().right > edge);
+  return [...cut, ...out].map((e) => e.outerHTML.slice(0, 100));
+}"""
+
 
 class Lab:
     """One JupyterLab page in a browser. console: what the browser's console said, errors only."""
 
     def __init__(self, browser: Any, address: str) -> None:
         self.address = address
+        self.devtools: Any = None
         self.page = browser.new_context(viewport={"width": 1400, "height": 1100}).new_page()
         self.console: list[str] = []
         self.page.on("console", lambda line: self.console.append(line.text) if line.type == "error" else None)
@@ -63,6 +74,15 @@ class Lab:
         dark = "false" if "Dark" in name else "true"
         self.page.wait_for_selector(f"body[data-jp-theme-light='{dark}']", state="attached")
 
+    def window(self, width: int, height: int, scale: int = 1) -> None:
+        """Give the window a size. A zoom of 200% is half as many CSS pixels, each drawn as two."""
+        if self.devtools is None:  # what a session sets lasts as long as the session
+            self.devtools = self.page.context.new_cdp_session(self.page)
+        size = {"width": width // scale, "height": height // scale, "deviceScaleFactor": scale}
+        self.devtools.send("Emulation.setDeviceMetricsOverride", {**size, "mobile": False})
+        self.page.wait_for_function("width => window.innerWidth === width", arg=size["width"])
+        self.page.wait_for_timeout(700)  # the notebook lays itself out anew
+
     def copy(self, old: str, new: str) -> None:
         """Copy a saved notebook inside JupyterLab's folder."""
         self.page.wait_for_timeout(1_000)
@@ -83,6 +103,16 @@ class Lab:
             [f"{self.address}/api/contents/{name}", notebook],
         )
         assert done, f"{name} could not be written"
+
+    def shut_down(self, notebook: str) -> None:
+        """End the kernel of a notebook, as the menu does it, and see that it has gone."""
+        self.menu("Kernel", "Shut Down Kernel")
+        for _ in range(120):
+            sessions = self.page.request.get(f"{self.address}/api/sessions").json()
+            if notebook not in [one["path"] for one in sessions]:
+                return
+            self.page.wait_for_timeout(250)
+        raise AssertionError(f"the kernel of {notebook} still runs")
 
     def cells(self) -> int:
         return int(self.page.locator(CELL).count())
@@ -134,10 +164,17 @@ class PlayerPart:
     @property
     def slider(self) -> Any:
         """The max_steps slider above the player."""
-        output = self.root.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')][1]")
-        return output.get_by_role("slider", name="max_steps")
+        return self.output.get_by_role("slider", name="max_steps")
+
+    @property
+    def output(self) -> Any:
+        """The output that the player stands in, with its slider."""
+        return self.root.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')][1]")
+
+    def cut_off(self) -> list[str]:
+        """What is hidden at its right end, or stands outside the player."""
+        return list(self.root.evaluate(CUT_OFF))
 
     def focusable(self) -> Any:
         """Everything in the same output that the Tab key reaches."""
-        output = self.root.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')][1]")
-        return output.locator(REACHABLE)
+        return self.output.locator(REACHABLE)

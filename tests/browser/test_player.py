@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.conftest import CELLS, notebook_of
 from tests.browser.lab import Lab
 
 LIVE, THREE, PREDICT, HARM, SLOW = range(5)
@@ -99,6 +100,136 @@ def test_space_plays_and_pauses_and_the_play_button_says_which(lab: Lab) -> None
     lab.page.wait_for_timeout(700)
     assert player.frame == stopped_at
     assert player.root.get_by_role("button", name="Play").count() == 1
+
+
+def test_down_and_right_go_on_and_up_and_left_go_back_also_on_the_slider(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    for control in (player.root, player.root.get_by_role("slider", name="Frame")):
+        player.press("Home")
+        control.focus()
+        seen = []
+        for key in ("ArrowDown", "ArrowRight", "ArrowUp", "ArrowLeft"):
+            lab.page.keyboard.press(key)
+            seen.append(player.frame)
+        assert seen == [2, 3, 2, 1]
+
+
+def test_the_right_arrow_after_a_click_on_the_code_steps_and_scrolls_nothing_sideways(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    player.press("Home")
+    code = player.root.locator(".agentlib-scroll", has=lab.page.locator(".agentlib-code"))
+    code.evaluate("e => { e.style.width = '150px'; e.querySelector('ol').style.width = '600px'; }")
+    try:
+        code.locator("li").nth(3).click(position={"x": 60, "y": 5})
+        for _ in range(5):
+            lab.page.keyboard.press("ArrowRight")
+        assert player.frame == 6
+        assert code.evaluate("e => [e.scrollWidth > e.clientWidth, e.scrollLeft]") == [True, 0]
+    finally:
+        code.evaluate("e => { e.style.width = ''; e.querySelector('ol').style.width = ''; }")
+
+
+NEWEST_SEEN = """root => {
+  const row = [...root.querySelectorAll("tbody tr")].at(-1).getBoundingClientRect();
+  const part = root.querySelector("table").closest(".agentlib-scroll").getBoundingClientRect();
+  return row.bottom <= part.bottom + 1 && row.top >= part.top - 1;
+}"""
+
+
+def test_the_newest_entry_is_seen_after_end_and_after_the_slider(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    history = player.root.locator(".agentlib-scroll", has=lab.page.locator("table"))
+    lab.window(1400, 420)  # low, so that the history does not fit its part
+    try:
+        player.press("Home", "End")
+        assert history.evaluate("e => e.scrollHeight > e.clientHeight")
+        assert player.root.evaluate(NEWEST_SEEN)
+        player.press("Home")
+        player.root.get_by_role("slider", name="Frame").fill("30")
+        assert player.root.evaluate(NEWEST_SEEN)
+        player.slider.focus()
+        lab.page.keyboard.press("ArrowLeft")
+        lab.page.wait_for_function(
+            "e => e.querySelector('dl').textContent.includes('/ 9')", arg=player.root.element_handle()
+        )
+        assert player.root.evaluate(NEWEST_SEEN)
+        player.slider.focus()
+        lab.page.keyboard.press("ArrowRight")
+        lab.page.wait_for_function(
+            "e => e.querySelector('dl').textContent.includes('/ 10')", arg=player.root.element_handle()
+        )
+    finally:
+        lab.window(1400, 1100)
+
+
+@pytest.mark.parametrize(("width", "height", "zoom"), [(1280, 800, 1), (1440, 900, 1), (1400, 1100, 2)])
+def test_nothing_is_cut_off_on_a_laptop_or_at_a_zoom_of_200_percent(
+    lab: Lab, width: int, height: int, zoom: int
+) -> None:
+    player = lab.player(LIVE)
+    lab.window(width, height, zoom)
+    try:
+        player.press("End")
+        assert player.cut_off() == []
+        right = "e => e.getBoundingClientRect().right"
+        area = player.root.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea ')][1]")
+        assert player.root.evaluate(right) <= area.evaluate(right)
+        if os.environ.get("SCREENSHOTS"):
+            lab.page.screenshot(path=Path(os.environ["SCREENSHOTS"]) / f"window-{width}-{zoom}.png")
+    finally:
+        lab.window(1400, 1100)
+
+
+def test_a_long_line_of_code_goes_on_beneath_its_own_beginning(lab: Lab) -> None:
+    lab.window(1280, 800)
+    try:
+        ends = (
+            lab.player(LIVE)
+            .root.locator(".agentlib-code li code")
+            .evaluate_all(
+                """lines => lines.map((line) => {
+              const words = document.createRange();
+              words.selectNodeContents(line);
+              const parts = [...words.getClientRects()].filter((part) => part.width > 0);
+              const [left, indent] = [line.getBoundingClientRect().left, line.textContent.search(/\\S/)];
+              return [parts.length, indent, ...parts.slice(1).map((part) => Math.round(part.left - left))];
+            })"""
+            )
+        )
+        long = [one for one in ends if one[0] > 1]
+        assert long, "no line was long enough to be wrapped"
+        for _, indent, *lefts in long:
+            assert min(lefts) > 7 * indent  # a character is between 7 and 8 pixels wide
+    finally:
+        lab.window(1400, 1100)
+
+
+def test_the_four_moves_are_in_view_with_the_code_on_a_laptop(lab: Lab) -> None:
+    player = lab.player(LIVE)
+    lab.window(1280, 800)
+    try:
+        player.press("Home", *["ArrowRight"] * 4)
+        player.root.evaluate("e => e.scrollIntoView({ block: 'start' })")
+        seen = lab.page.locator(".jp-Notebook").first.bounding_box()
+        for part in (".agentlib-ring", ".agentlib-code li[aria-current]", "dl"):
+            box = player.root.locator(part).first.bounding_box()
+            assert box["y"] >= seen["y"], part
+            assert box["y"] + box["height"] <= min(800, seen["y"] + seen["height"]), part
+    finally:
+        lab.window(1400, 1100)
+
+
+def test_who_wants_less_motion_gets_none(lab: Lab) -> None:
+    moving = """() => [...document.querySelectorAll(".agentlib-player *, .agentlib-quiz *")].filter((e) => {
+      const style = getComputedStyle(e);
+      return parseFloat(style.transitionDuration) > 0 || style.animationName !== "none";
+    }).length"""
+    assert lab.page.evaluate(moving) > 0
+    lab.page.emulate_media(reduced_motion="reduce")
+    try:
+        assert lab.page.evaluate(moving) == 0
+    finally:
+        lab.page.emulate_media(reduced_motion="no-preference")
 
 
 def test_every_button_does_what_its_name_says(lab: Lab) -> None:
@@ -234,6 +365,20 @@ def test_a_changed_result_runs_on_and_stands_beside_the_first_run(lab: Lab) -> N
     player.root.get_by_text("First difference: frame 17, in step 2.").wait_for()
     assert player.root.locator(".agentlib-run").count() == 2
     assert player.frame == 17
+    assert fork.locator("textarea").input_value() == '{"warehouse": "north", "blue_mugs": 3}'
+    assert fork.get_by_role("button", name="Run on from here").evaluate("e => e === document.activeElement")
+    fork.get_by_role("button", name="Back to one run").focus()
+    lab.page.keyboard.press("Enter")
+    lab.page.wait_for_function(
+        "e => e.querySelectorAll('.agentlib-run').length === 1", arg=player.root.element_handle()
+    )
+    assert fork.get_by_role("button", name="Back to one run").count() == 0
+    assert fork.locator("textarea").input_value() == '{"warehouse": "north", "blue_mugs": 3}'
+    cells = lab.cells()
+    for key in ("d", "d"):
+        lab.page.keyboard.press(key)  # the button that had the focus is gone
+    assert lab.cells() == cells
+    fork.locator("summary").click()
 
 
 def test_markup_in_values_is_text_and_never_runs(lab: Lab) -> None:
@@ -251,16 +396,22 @@ def test_the_static_form_stands_beneath_and_is_folded_where_the_player_runs(lab:
     assert [tables.nth(place).evaluate("e => e.open") for place in range(7)] == [False] * 7
 
 
-def test_axe_finds_nothing_serious(lab: Lab) -> None:
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_axe_finds_nothing_serious_in_the_player_and_its_slider(lab: Lab, theme: str) -> None:
     script = os.environ.get("AXE")
     if not script:
         pytest.skip("no axe-core here: npm install axe-core, then AXE=node_modules/axe-core/axe.min.js")
-    lab.page.evaluate(Path(script).read_text(encoding="utf-8"))
-    for number in (LIVE, THREE, PREDICT, HARM):
-        root = lab.player(number).root.element_handle()
-        found = lab.page.evaluate("root => axe.run(root)", root)["violations"]
-        serious = [one for one in found if one["impact"] in ("serious", "critical")]
-        assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in serious] == []
+    lab.theme(theme)
+    try:
+        lab.page.evaluate(Path(script).read_text(encoding="utf-8"))
+        assert lab.player(LIVE).slider.count() == 1
+        for number in (LIVE, THREE, PREDICT, HARM):
+            output = lab.player(number).output.element_handle()
+            found = lab.page.evaluate("output => axe.run(output)", output)["violations"]
+            serious = [one for one in found if one["impact"] in ("serious", "critical")]
+            assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in serious] == []
+    finally:
+        lab.theme("JupyterLab Light")
 
 
 def test_a_saved_notebook_shows_the_static_form_where_no_kernel_holds_the_player(
@@ -275,5 +426,27 @@ def test_a_saved_notebook_shows_the_static_form_where_no_kernel_holds_the_player
     reader.page.wait_for_timeout(1_500)
     assert reader.page.locator(".agentlib-player").count() == 0
     assert table.evaluate("e => e.open")
+    assert "Your loop is called with the goal" in table.inner_text()
+    reader.page.context.close()
+
+
+def test_a_notebook_saved_and_opened_again_without_its_kernel_shows_the_static_table(
+    lab: Lab, browser: object
+) -> None:
+    writer = Lab(browser, lab.address)
+    writer.write("again.ipynb", notebook_of([CELLS["setup"], CELLS["live"]]))
+    writer.open("again.ipynb")
+    writer.run_all()
+    writer.menu("File", "Save Notebook")
+    writer.page.wait_for_timeout(1_000)
+    writer.shut_down("again.ipynb")
+    writer.page.context.close()
+    reader = Lab(browser, lab.address)
+    reader.open("again.ipynb")
+    table = reader.page.locator("details.agentlib-static").first
+    table.wait_for(timeout=90_000)
+    assert reader.page.locator(".agentlib-player").count() == 0
+    assert table.evaluate("e => e.open")
+    assert table.locator("summary").first.inner_text() == "All frames of the run with max_steps=10"
     assert "Your loop is called with the goal" in table.inner_text()
     reader.page.context.close()
