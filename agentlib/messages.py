@@ -4,20 +4,11 @@ Entries and replies are plain dicts that are ready for JSON, so that they can be
 line of text and passed through a pipe.
 """
 
-import itertools
 import json
-import math
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
-from datetime import date, time, timedelta
-from decimal import Decimal
-from enum import Enum
-from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
-from uuid import UUID
 
-from pydantic_core import to_json
+from agentlib.plain import copy_plain, describe, json_ready, json_text, make_plain, short, text_of, whole
 
 __all__ = [
     "AnswerReply",
@@ -44,19 +35,14 @@ __all__ = [
     "read_reply",
     "short",
     "user",
+    "whole",
 ]
 
 MAX_ERROR_CHARS = 2_000
 """An error message longer than this many characters is cut."""
 
-MAX_DIGITS = 4_000
-"""A whole number with more digits becomes text: Python itself refuses to read more than 4,300."""
-
 MAX_TOKENS = 10**15
 """A reply's usage with more tokens than this is taken for a mistake."""
-
-MAX_DEPTH = 50
-"""Lists and dicts nested deeper than this are cut off when a result is made ready for JSON."""
 
 
 # --- shapes -----------------------------------------------------------------------------------------
@@ -194,161 +180,6 @@ def error_text(result: object) -> str | None:
     return None
 
 
-# --- short forms ------------------------------------------------------------------------------------
-
-
-def short(value: object, limit: int = 120) -> str:
-    """Show a value in at most `limit` characters; a value that cannot be shown is named by its type."""
-    try:
-        text = whole(str.__str__(value) if isinstance(value, str) else repr(value))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # a method of the value itself may raise anything
-        text = f"<{type(value).__name__} that cannot be shown>"
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
-
-
-def whole(text: str) -> str:
-    """Mend half Unicode characters (lone surrogates): no file can hold them and no screen can show them."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def describe(value: object) -> str:
-    """Name a value and its type, for an error message: `3.5 (float)`."""
-    if value is None:
-        return "None"
-    if isinstance(value, str):
-        return f'"{short(value, 80)}" (text)'
-    return f"{short(value, 80)} ({type(value).__name__})"
-
-
-# --- ready for JSON ---------------------------------------------------------------------------------
-
-
-def json_ready(value: object, more_depth: int = 0) -> tuple[Any, str, tuple[str, ...]]:
-    """Make a value ready for JSON: give a fresh copy, its JSON text, and notes on what had to be changed.
-
-    more_depth: how many levels deeper than usual the value may be nested.
-    Tuples become lists, and keys that are no text become text, without a note. Nothing that a tool can
-    return makes this raise; only a KeyboardInterrupt passes through.
-    """
-    try:
-        copy = _copy_plain(value, -more_depth)
-        return copy, _text_of(copy), ()
-    except Exception:
-        pass  # the slow way below finds out what is wrong with it
-    notes: list[str] = []
-    copy = _plain(value, notes, depth=-more_depth, parents=())
-    return copy, to_json(copy).decode(), tuple(dict.fromkeys(notes))
-
-
-def json_text(value: object) -> str:
-    """Write any value as JSON text, made ready for JSON where it is not."""
-    return json_ready(value)[1]
-
-
-_UNCHANGEABLE = frozenset({str, int, bool, type(None)})
-
-
-def _copy_plain(value: Any, depth: int = 0) -> Any:
-    """Copy a value of nothing but JSON's own types; raises TypeError at anything else and at great depth."""
-    kind = type(value)
-    # One level more than `_plain` leaves: a value that it has changed is put into a dict, with a note.
-    if depth > MAX_DEPTH and (kind is dict or kind is list):
-        raise TypeError
-    if kind is dict:
-        copy = value.copy()
-        for key, item in copy.items():
-            if type(key) is not str:
-                raise TypeError
-            if type(item) not in _UNCHANGEABLE:
-                copy[key] = _copy_plain(item, depth + 1)  # no key is added, so the dict may be gone through
-        return copy
-    if kind is list:
-        return [item if type(item) in _UNCHANGEABLE else _copy_plain(item, depth + 1) for item in value]
-    if kind in _UNCHANGEABLE or (kind is float and math.isfinite(value)):
-        return value
-    raise TypeError
-
-
-def _plain(value: Any, notes: list[str], depth: int, parents: tuple[int, ...]) -> Any:
-    """Build the JSON-ready form of any value, adding to `notes` what was changed."""
-    if value is None or value is True or value is False:
-        return value
-    # What a value really is: isinstance() would believe an object that only claims to be text or a number,
-    # and a subclass may have methods of its own.
-    kind = type(value)
-    if issubclass(kind, str):
-        text = str.__str__(value)
-        mended = whole(text)
-        if mended != text:
-            notes.append("half a Unicode character was replaced")
-        return mended
-    if issubclass(kind, int):
-        number = int.__int__(value)
-        if number.bit_length() > MAX_DIGITS * 10 / 3:  # a decimal digit takes 3.3 bits
-            notes.append("a very large whole number became text")
-            return f"<whole number of {number.bit_length()} bits>"
-        return number
-    if issubclass(kind, float):
-        fraction = float.__float__(value)
-        if math.isfinite(fraction):
-            return fraction
-        notes.append(f"the number {fraction} became text, as JSON has no such number")
-        return str(fraction)
-    name = kind.__name__
-    if id(value) in parents:
-        notes.append(f"a {name} that contains itself was cut off")
-        return f"<the same {name} again>"
-    if depth >= MAX_DEPTH:
-        notes.append(f"values nested deeper than {MAX_DEPTH} levels were cut off")
-        return "<nested too deep>"
-    inside = (*parents, id(value))
-    try:
-        if isinstance(value, Mapping):
-            return _plain_dict(value, notes, depth, inside)
-        if isinstance(value, (list, tuple)):
-            return [_plain(item, notes, depth + 1, inside) for item in value]
-        if isinstance(value, (set, frozenset)):
-            notes.append(f"a {name} became a list")
-            return [_plain(item, notes, depth + 1, inside) for item in sorted(value, key=repr)]
-        if is_dataclass(value) and not isinstance(value, type):
-            notes.append(f"a {name} became a dict")
-            named = {field.name: getattr(value, field.name) for field in fields(value)}
-            return _plain_dict(named, notes, depth, inside)
-        if isinstance(value, (bytes, bytearray)):
-            notes.append(f"{name} became text")
-            return bytes(value).decode("utf-8", errors="replace")
-        if isinstance(value, Enum):
-            return _plain(value.value, notes, depth + 1, inside)
-        if isinstance(value, (date, time, timedelta, Decimal, UUID, PurePath)):
-            notes.append(f"a {name} became text")
-            return whole(str(value))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        pass  # an object whose own methods raise: it is named like any other object below
-    # Its repr may hold an address that changes from run to run, so the type's name has to do.
-    # A generator is not drained here: it may never end.
-    notes.append(f"a {name} is nothing that JSON can hold; return text, numbers, lists or dicts")
-    return f"<{name}>"
-
-
-def _plain_dict(value: Mapping[Any, Any], notes: list[str], depth: int, inside: tuple[int, ...]) -> Entry:
-    plain: Entry = {}
-    for key, item in value.items():
-        name = _plain(key, notes, depth + 1, inside)
-        if type(name) is not str:
-            name = short(name, 80)
-        if name in plain:
-            notes.append(f'two keys are both written "{short(name, 80)}"; the second was renamed')
-            name = next(new for n in itertools.count(2) if (new := f"{name} ({n})") not in plain)
-        plain[name] = _plain(item, notes, depth + 1, inside)
-    return plain
-
-
 def call_key(tool: str, input: object, text: str | None = None) -> str:
     """Write a request so that the same tool with the same input gives the same text, in any order of keys.
 
@@ -357,9 +188,9 @@ def call_key(tool: str, input: object, text: str | None = None) -> str:
     value, text = (input, text) if text is not None else json_ready(input)[:2]
     if type(value) is dict:
         if "{" in text[1:]:  # there may be dicts inside, whose keys are in some order too
-            text = _text_of(_with_sorted_keys(value))
+            text = text_of(_with_sorted_keys(value))
         elif len(value) > 1 and (keys := list(value)) != (in_order := sorted(keys)):
-            text = _text_of({key: value[key] for key in in_order})
+            text = text_of({key: value[key] for key in in_order})
     return f"{tool} {text}"
 
 
@@ -413,11 +244,11 @@ class RecordedReply(dict[str, Any]):
         self.problem = problem
 
     def __deepcopy__(self, memo: object) -> "RecordedReply":
-        return RecordedReply(_copy_plain(dict(self)), self.problem)
+        return RecordedReply(copy_plain(dict(self)), self.problem)
 
     def again(self) -> ReadReply:
         """Give what `read_reply` gave for it."""
-        entry = _copy_plain(dict(self))
+        entry = copy_plain(dict(self))
         usage = _take_usage(entry) if "usage" in entry else None
         chars = len(str(entry.get("text", "")))
         return ReadReply(entry["type"], entry, chars, usage=usage, problem=self.problem)
@@ -435,13 +266,13 @@ def read_reply(reply: object, step: int) -> ReadReply:
     step: the number of the model call, used to name requests that came without an id.
     """
     try:
-        return _read(_copy_plain(reply), reply, step, plain=True)
+        return _read(copy_plain(reply), reply, step, plain=True)
     except Exception:
         pass  # not plain JSON: the slow way finds out what has to be changed
     if type(reply) is RecordedReply:
         return reply.again()
     try:
-        return _read(_plain(reply, [], depth=0, parents=()), reply, step, plain=False)
+        return _read(make_plain(reply, [], depth=0, parents=()), reply, step, plain=False)
     except KeyboardInterrupt:
         raise
     except BaseException:  # a dict whose own methods raise
@@ -522,7 +353,7 @@ def _tidy(entry: Entry, out_of_place: tuple[str, ...]) -> int:
             del entry[key]
     if not _KNOWN_KEYS.issuperset(entry):
         entry.pop("closing", None)  # the loop's own mark
-        _text_of(entry)
+        text_of(entry)
     text = entry.get("text", "")
     if type(text) is str:
         if not text.isascii():
@@ -564,9 +395,9 @@ def _changes(request: Any, more_depth: int = 0) -> tuple[str, ...]:
 def _read_call(name: str, request: Entry, problem: str, changes: tuple[str, ...]) -> ReadCall:
     """Read one request out of a reply that is ready for JSON; `changes` says what was changed for that."""
     tool, given = request["tool"], request.get("input")
-    text = _text_of(given)
+    text = text_of(given)
     if not (tool.isascii() and name.isascii()):
-        _text_of([tool, name])
+        text_of([tool, name])
     # The history holds `None` for an input that is missing, so both get the same words.
     if given is None:
         problem = '"input" is missing; it is an object with the arguments'
@@ -575,17 +406,6 @@ def _read_call(name: str, request: Entry, problem: str, changes: tuple[str, ...]
     elif changes and not problem:
         problem = f"the request must hold plain JSON values: {'; '.join(changes)}"
     return ReadCall(name, tool, given, text, call_key(tool, given, text), problem)
-
-
-def _text_of(value: Any) -> str:
-    """Write a JSON-ready value as JSON text; raises an exception if it is not ready."""
-    text = to_json(value).decode()
-    if len(text) > MAX_DIGITS and _TOO_MANY_DIGITS.search(text):
-        raise ValueError
-    return text
-
-
-_TOO_MANY_DIGITS = re.compile(rf"\d{{{MAX_DIGITS + 1}}}")
 
 
 def _with_sorted_keys(value: Any) -> Any:

@@ -16,6 +16,7 @@ PACKAGE = ROOT / "agentlib"
 # Each module imports only from modules that stand before it.
 ORDER = (
     "errors",
+    "plain",
     "messages",
     "history",
     "tools",

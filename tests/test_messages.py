@@ -7,7 +7,6 @@ import pytest
 
 from agentlib import answer, ask, ask_together, run_agent
 from agentlib.messages import (
-    MAX_DEPTH,
     MAX_ERROR_CHARS,
     RecordedReply,
     call_key,
@@ -25,6 +24,7 @@ from agentlib.messages import (
     whole,
 )
 from agentlib.models import ScriptedModel
+from agentlib.plain import MAX_DEPTH
 from tests.invariants import assert_json_ready
 from tests.odd_values import ODD_VALUES, nested
 
