@@ -272,6 +272,10 @@ def test_the_looping_model_is_stopped_at_its_third_identical_call_before_the_ste
     assert run.steps < trains.MAX_STEPS
 
 
+def test_a_request_comes_too_often_from_the_count_that_is_given():
+    assert [trains.too_often(count, times=3) for count in (1, 2, 3, 4)] == [False, False, True, True]
+
+
 def test_without_that_rule_only_the_step_limit_stops_the_looping_model():
     run = run_agent(trains.looping_model(), trains.TOOLS, trains.GOAL, trains.MAX_STEPS)
     assert (run.stopped, run.steps) == ("step limit", 6)
