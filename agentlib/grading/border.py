@@ -224,7 +224,7 @@ class Child:
         if self._ended:
             return
         self._ended = why
-        if self._started.folder is not None and sys.platform == "linux":
+        if sys.platform == "linux":
             kill_below(self._process.pid)
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -271,14 +271,14 @@ def below(pid: int) -> list[int]:
 
 def kill_below(pid: int) -> None:
     """End every process below another, also those that have left its group, until none is left."""
-    for _ in range(100):
+    for _ in range(1_000):
         found = below(pid)
         if not found:
             return
         for child in found:
             with contextlib.suppress(OSError):
                 os.kill(child, signal.SIGKILL)
-        time.sleep(0.005)
+        time.sleep(0.001)
 
 
 def memory_pages(pid: int) -> int:
