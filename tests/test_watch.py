@@ -591,6 +591,35 @@ def history_of_a_helper(model, tools, goal):
         pass
 
 
+def history_under_two_names(model, tools, goal):
+    def think(messages):
+        reply = model(messages)
+        return None if reply["type"] == "answer" else reply
+
+    history = [{"role": "user", "text": goal}]
+    while reply := think(history):
+        history = [*history, reply]
+        history = [*history, {"role": "tool", "result": tools["look"]()}]
+
+
+def history_further_out(model, tools, goal):
+    history = [{"role": "user", "text": goal}]
+
+    def one(model):
+        def two(add):
+            def three():
+                add(ask("look"))
+                add({"role": "tool", "result": tools["look"]()})
+
+            if model(history)["type"] != "answer":
+                three()
+                two(add)
+
+        two(history.append)
+
+    one(model)
+
+
 class Agent:
     def __init__(self):
         self.history = []
@@ -620,6 +649,8 @@ class Agent:
         history_by_name,
         history_in_a_dict,
         history_of_a_helper,
+        history_under_two_names,
+        history_further_out,
         Agent().run,
     ],
 )
@@ -1526,6 +1557,18 @@ def test_a_loop_that_swallows_an_interrupt_of_a_tool_shows_it():
 # --- a trace function that was there before ---------------------------------------------------------
 
 
+@contextlib.contextmanager
+def traced_by(function):
+    """Set a trace function for a while, as a debugger does; it has to be in place at the end, too."""
+    before = sys.gettrace()
+    sys.settrace(function)
+    try:
+        yield
+        assert sys.gettrace() == function
+    finally:
+        sys.settrace(before)
+
+
 class Tracer:
     """A trace function as a debugger's or coverage's: keeps what it is told of the functions it knows."""
 
@@ -1549,14 +1592,10 @@ class Tracer:
         return None  # as Python does it: the function stays
 
     def events_of(self, run):
-        """What it sees while something runs; afterwards it still has to be in place."""
+        """What it sees while something runs."""
         self.seen = []
-        sys.settrace(self.ours)
-        try:
+        with traced_by(self.ours):
             run()
-            assert sys.gettrace() == self.ours
-        finally:
-            sys.settrace(None)
         return self.seen
 
 
@@ -1623,12 +1662,8 @@ def test_a_trace_function_that_puts_itself_in_place_is_watched_alongside():
             seen.append(event)
         return jealous
 
-    sys.settrace(jealous)
-    try:
+    with traced_by(jealous):
         trace = once(loop)
-        assert sys.gettrace() is jealous
-    finally:
-        sys.settrace(None)
     assert trace == once(loop)
     assert seen.count("line") == kinds(trace).count("line")
 
@@ -1641,10 +1676,11 @@ def test_a_trace_function_that_takes_itself_away_stays_away():
             calls.append(event)
             sys.settrace(None)
 
+    before = sys.gettrace()
     sys.settrace(shy)
     trace = once(loop, ask("look"), ask("look"), answer("140"))
     left = sys.gettrace()
-    sys.settrace(None)
+    sys.settrace(before)
     assert (left, calls) == (None, ["call"])
     assert trace == once(loop, ask("look"), ask("look"), answer("140"))
 
@@ -1665,12 +1701,8 @@ def test_a_trace_function_that_raises_ends_the_loop_with_its_error():
             raise OSError("the debugger was closed")
         return angry
 
-    sys.settrace(angry)
-    try:
+    with traced_by(angry):
         trace = once(loop)
-        assert sys.gettrace() is angry
-    finally:
-        sys.settrace(None)
     assert (trace.stopped, trace.detail) == ("crashed", "OSError: the debugger was closed")
 
 
@@ -1690,6 +1722,7 @@ def test_watching_in_a_thread_leaves_other_threads_alone():
         return 140
 
     results = []
+    before = threading.gettrace()
     threading.settrace(other.ours)
     try:
         thread = threading.Thread(
@@ -1698,7 +1731,7 @@ def test_watching_in_a_thread_leaves_other_threads_alone():
         thread.start()
         thread.join()
     finally:
-        threading.settrace(None)
+        threading.settrace(before)
     assert results == [(once(loop), other.ours)]
     assert elsewhere == [other.ours]
     assert [event for _, event, _ in other.seen][:2] == ["call", "line"]
@@ -1708,16 +1741,8 @@ def test_watching_in_a_thread_leaves_other_threads_alone():
 def test_the_trace_function_of_a_watch_that_is_over_does_nothing_any_more():
     kept = []
     once(lambda model, tools, goal: kept.append(sys.gettrace()), most_lines=1)
-    sys.settrace(kept[0])
-    try:
+    with traced_by(kept[0]):
         assert hundred_lines() == 1
-    finally:
-        sys.settrace(None)
-    sys.settrace(kept[0])
-    try:
-        assert five_lines(None, None, GOAL) == 5
-    finally:
-        sys.settrace(None)
 
 
 def test_a_loop_left_half_way_is_no_longer_watched():

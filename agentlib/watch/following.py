@@ -16,6 +16,8 @@ SHORT = 100
 NEAREST_CALLS = 20
 """In a recursive loop the history is looked for in this many calls, from the innermost on."""
 
+_LISTS = (list, tuple, deque)
+
 
 class FollowedHistory:
     """Knows where a loop keeps its history, and tells what has changed in it.
@@ -30,8 +32,8 @@ class FollowedHistory:
     def __init__(self, goal: Any, frames: list[FrameType]) -> None:
         self.goal = goal
         self.frames = frames
-        self.name = ""
-        """The variable that holds the history, such as "history" or "self.history"; "" = none is known."""
+        self.names: list[str] = []
+        """The variables that hold the history, such as "history" or "self.history"; [] = none is known."""
         self.entries: list[Any] = []
         """The history as it was last seen, ready for JSON."""
         self._before: list[Any] = []  # what the model reads before the variable's own entries
@@ -42,35 +44,46 @@ class FollowedHistory:
     def find(self, given: Any) -> None:
         """Find out where the list lives that the model is about to read."""
         self._given = given
-        variables = [pair for frame in self._nearest() for pair in _variables(frame)]
-        for name, value in variables:
-            if value is given:
-                self.name, self._before = name, []
-                return
+        lists = [
+            (name, value)
+            for frame in self._nearest()
+            for name, value in _variables(frame)
+            if isinstance(value, _LISTS)
+        ]
+        # A function inside the loop may know it by another name than the loop itself.
+        names = [name for name, value in lists if value is given]
+        if names:
+            self.names, self._before = names, []
+            return
         entries = _as_list(given)
-        ends = [
-            (len(value), name)
-            for name, value in variables
-            if isinstance(value, list) and 0 < len(value) <= len(entries)
-            # Other short lists may happen to be the end of it too.
-            and (len(value) == len(entries) or self._begins_with_goal(value))
-            and _equal(entries[len(entries) - len(value) :], value)
-        ]  # fmt: skip
-        if ends:
-            length, self.name = max(ends, key=lambda end: end[0])
-            self._before = entries[: len(entries) - length]
+        ends = [(name, len(value)) for name, value in lists if self._is_end(entries, list(value))]
+        longest = max((length for _, length in ends), default=0)
+        if longest:
+            self.names = [name for name, length in ends if length == longest]
+            self._before = entries[: len(entries) - longest]
         elif len(self.now() or ()) < len(entries):
-            self.name = ""  # else the model reads a shortened form of the history that is known already
+            self.names = []  # else the model reads a shortened form of the history that is known already
+
+    def _is_end(self, entries: list[Any], value: list[Any]) -> bool:
+        if not 0 < len(value) <= len(entries):
+            return False
+        # A list that does not begin with the goal may be at the end by chance.
+        if len(value) < len(entries) and not self._begins_with_goal(value):
+            return False
+        return _equal(entries[len(entries) - len(value) :], value)
 
     def now(self) -> list[Any] | None:
         """Give the entries as they are at this moment; None = not known."""
         for frame in self._nearest():
-            for name, value in _variables(frame):
-                if name == self.name and isinstance(value, (list, tuple, deque)):
-                    return [*self._before, *value]
-                if self._given is None and self._begins_with_goal(value):
-                    return list(value)
-        return None if self.name or self._given is None else _as_list(self._given)
+            variables = dict(_variables(frame))
+            for name in self.names:
+                if isinstance(variables.get(name), _LISTS):
+                    return [*self._before, *variables[name]]
+            if self._given is None:
+                for value in variables.values():
+                    if self._begins_with_goal(value):
+                        return list(value)
+        return None if self.names or self._given is None else _as_list(self._given)
 
     def _nearest(self) -> list[FrameType]:
         return self.frames[: -NEAREST_CALLS - 1 : -1]
@@ -122,7 +135,7 @@ class FollowedHistory:
 
 def _as_list(given: Any) -> list[Any]:
     """List the entries of whatever a loop gives to its model; what is no list counts as one entry."""
-    if isinstance(given, (list, tuple, deque)):
+    if isinstance(given, _LISTS):
         return list(given)
     return [] if given is None else [given]
 

@@ -91,7 +91,9 @@ class Recorder:
                 self.stop("crashed", words)
         else:
             kept = _part(returned, "history")
-            self.note_change(kept if isinstance(kept, list) and not self.history.name else self.history.now())
+            self.note_change(
+                kept if isinstance(kept, list) and not self.history.names else self.history.now()
+            )
             if self.ended is None:
                 self.stop(*_in_words(returned))
         if self.ended is not None and self.events[-1].kind != "stop":
