@@ -174,6 +174,15 @@ def test_a_call_when_none_is_wanted_is_forged(child):
         run(child, source)
 
 
+@pytest.mark.parametrize("number", [0, 2, "1", None])
+def test_a_call_with_another_number_than_the_next_is_forged(child, number):
+    source = "import gc\nborder = next(o for o in gc.get_objects() if type(o).__name__ == 'Border')\n"
+    source += "def f(model):\n    border.send({'id': 3, 'call': 'model', 'args': [], 'kwargs': {}, "
+    run(child, source + f"'n': {number!r}}})\n    return border.read()", "f")
+    with pytest.raises(Forged, match="out of turn"):
+        call(child, "f", {"$call": "model"}, called=lambda *_: {"gave": 1})
+
+
 @pytest.mark.parametrize(
     "outcome",
     [
