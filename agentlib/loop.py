@@ -59,9 +59,16 @@ def run_agent(
         model, tools, goal, max_steps, stops=stops, approve=approve, memory=memory,
         max_result_chars=max_result_chars, closing_call=closing_call, on_event=on_event, clock=clock,
     )  # fmt: skip
-    for _ in _run(state):
-        pass
-    return state.result()
+    events: Generator[Event, None, Any] = _run(state)
+    while True:
+        try:
+            for _ in events:
+                pass
+            return state.result()
+        except KeyboardInterrupt:  # in the very last lines: what is left to do is done now, nothing twice
+            events = _end(state, StopReason(CANCELLED, "the program was interrupted"))
+        except GeneratorExit as problem:  # nobody walks away here, so a rule or a watcher has raised it
+            events = _end(state, StopReason(FATAL_ERROR, words_of(problem)))
 
 
 def steps(
@@ -88,12 +95,16 @@ def _run(state: RunState) -> Generator[Event, None, Run]:
             raise
         except BaseException as problem:  # a stop rule, memory or on_event raised: the work so far is kept
             reason = StopReason(FATAL_ERROR, words_of(problem))
-        state.ending = True
-        yield from state.record_not_run()
-        yield state.finish(reason)
+        yield from _end(state, reason)
         return state.result()
     finally:
         state.leave()
+
+
+def _end(state: RunState, reason: StopReason) -> Generator[Event, None, None]:
+    state.ending = True
+    yield from state.record_not_run()
+    yield state.finish(reason)
 
 
 def _four_moves(state: RunState) -> Generator[Event, None, StopReason]:
@@ -184,6 +195,6 @@ def replay(trace: Trace, **options: Any) -> Run:
     again by itself: a person's yes or no, a cancel and the clock's deadline are taken from the record.
     """
     rules = [*read_stops(options.pop("stops", ())), trace.ending()]
-    max_steps = trace.about.get("max_steps", trace.steps + 1)
+    max_steps = trace.about.get("max_steps") or trace.steps + 1  # a watched loop may have had no limit
     options.setdefault("max_result_chars", trace.about.get("max_result_chars"))
     return run_agent(trace.model(), trace.tools(), trace.goal, max_steps, stops=rules, **options)

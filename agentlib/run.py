@@ -107,6 +107,7 @@ class RunState:
         if not isinstance(goal, str):
             raise TypeError(f"goal is text, but was {describe(goal)}.")
         _check_function("model", model)
+        _check_function("clock", clock)
         for name, function in (("approve", approve), ("memory", memory), ("on_event", on_event)):
             if function is not None:
                 _check_function(name, function)
@@ -202,7 +203,7 @@ class RunState:
         else:
             self.read = _read_memory(self.memory, self.history.view())
             progress.next_entries = len(self.read)
-            progress.next_tokens = sum(entry_tokens(entry) for entry in self.read)
+            progress.next_tokens = _tokens_in(self.read)
 
     # -- 1. ask
 
@@ -344,7 +345,10 @@ class RunState:
         self.worker.close()
 
     def finish(self, reason: StopReason) -> Event:
-        """Say why the run ended."""
+        """Say why the run ended; once said, it stands."""
+        if self.events and self.events[-1].kind == "stop":
+            return self.events[-1]
+        self.stopped = reason
         said: Entry = {"answer": self.answer, "detail": reason.detail}
         event = self.happened(Event("stop", self.progress.steps, said, text=str(reason)))
         if self.said_late:
@@ -380,7 +384,7 @@ def _shortened(outcome: ToolOutcome, max_chars: int) -> ToolOutcome:
 def _check_function(name: str, function: object) -> None:
     if not callable(function):
         raise TypeError(f"{name} is a function, but was {describe(function)}.")
-    if inspect.iscoroutinefunction(function):
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         raise TypeError(f"{name} is a plain function, but {describe(function)} is written with `async def`.")
 
 
@@ -399,6 +403,13 @@ def _read_memory(memory: Memory, view: list[Entry]) -> list[Entry]:
     if notes:
         raise TypeError(f"memory gives entries that are ready for JSON, but {'; '.join(notes)}.")
     return read
+
+
+def _tokens_in(read: list[Entry]) -> int:
+    try:
+        return sum(entry_tokens(entry) for entry in read)
+    except Exception as problem:
+        raise TypeError(f"memory gives entries that cannot be read: {words_of(problem)}.") from problem
 
 
 def _ask_person(approve: Approve | None, call: ReadCall) -> str:

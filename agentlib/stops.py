@@ -7,7 +7,7 @@ of a reply, one request before its tool runs, a result. A plain function of the 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 from agentlib.costs import Price
@@ -293,6 +293,10 @@ class ToolCalled(StopRule):
 
     name: str
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"name is the name of a tool, but was {describe(self.name)}.")
+
     def before_call(self, run: Progress) -> str | None:
         return StopReason(TOOL_CALLED, f"{self.name} has run") if run.tools_ran[self.name] else None
 
@@ -332,6 +336,7 @@ class RepeatedCall(StopRule):
 
     The same call is the same tool with the same input, in any order of keys. A different result starts
     that call's count anew; other calls in between do not. Tools declared `repeatable` are left alone.
+    The rule looks before any request of a reply runs, so equal requests within one reply are one look.
 
     then: "stop" ends the run. "note" goes on: the request gets a result that says "not run again" and
     the history a note that closes the door; at `times` more requests of that call the run ends.
@@ -348,7 +353,7 @@ class RepeatedCall(StopRule):
             raise ValueError(f'then is "stop" or "note", but was {describe(self.then)}.')
 
     def start(self) -> "RepeatedCall":
-        return RepeatedCall(self.times, self.then)
+        return replace(self)
 
     def on_request(self, calls: Sequence[ReadCall]) -> Verdict | None:
         repeats = {}
@@ -364,10 +369,8 @@ class RepeatedCall(StopRule):
             self._refused[key] += 1
         if self.then == "stop" or earlier >= self.times:
             tools = ", ".join(dict.fromkeys(call.tool for call in repeats.values()))
-            number = self.times + earlier
-            return Verdict(
-                keys, StopReason(REPEATED_CALL, f"{tools}: the same request for the {number}. time")
-            )
+            detail = f"{tools}: the same request came {self.times + earlier} times"
+            return Verdict(keys, StopReason(REPEATED_CALL, detail))
         if not new:  # the door has been closed already
             return Verdict(keys)
         note = (
@@ -386,6 +389,7 @@ class RepeatedCall(StopRule):
 class NoProgress(StopRule):
     """Stops after `steps` steps in a row whose results had all been seen before in this run, word for word.
 
+    A step without any result, whose reply was empty or could not be read, brings nothing new either.
     It looks at results, not at calls, so it sees cycles of up to `steps` calls and calls that are only worded
     anew. A result of a tool declared `repeatable` counts as new.
     """
@@ -400,7 +404,7 @@ class NoProgress(StopRule):
         whole_number("steps", self.steps)
 
     def start(self) -> "NoProgress":
-        return NoProgress(self.steps)
+        return replace(self)
 
     def before_call(self, run: Progress) -> str | None:
         self._stale = 0 if self._new else self._stale + 1

@@ -12,6 +12,7 @@ from agentlib.errors import FatalToolError
 from agentlib.messages import read_reply
 from agentlib.models import LoopingModel, RecordingModel, RuleModel, ScriptedModel
 from agentlib.stops import CoinBudget, Deadline, NoProgress, RepeatedCall, StopReason, TokenBudget
+from agentlib.watch import watch
 from tests.invariants import assert_every_request_answered, assert_json_ready, assert_sound
 from tests.odd_values import NoRepr
 
@@ -670,3 +671,22 @@ def test_a_run_of_200_steps_ends_and_its_history_is_ready_for_json():
     run = run_agent(LoopingModel("look", n=1), TOOLS, "Goal", 200)
     assert (run.steps, len(run.history)) == (200, 401)
     assert_json_ready(run.history)
+
+
+@pytest.mark.parametrize("where", ["stops", "memory", "on_event"])
+def test_a_generator_exit_of_a_rule_or_a_watcher_ends_the_run_in_order(where):
+    def leaves(*_):
+        raise GeneratorExit("gone")
+
+    options = {where: leaves if where != "stops" else [leaves]}
+    run = run_agent(ScriptedModel([answer("42")]), {}, "Goal", **options)
+    assert (run.stopped, run.stopped.detail) == ("fatal error", "GeneratorExit: gone")
+    assert run.trace.stopped == "fatal error"
+
+
+def test_a_replay_of_a_watched_loop_without_a_limit_runs():
+    def loop(model, tools, goal):
+        return model([{"role": "user", "text": goal}])
+
+    trace = watch(loop, ScriptedModel([answer("42")]), {}, "Goal")
+    assert replay(trace).answer == "42"

@@ -456,7 +456,7 @@ def test_after_the_note_the_call_is_refused_without_another_and_at_times_more_th
     assert codes(run) == ["ran"] * (times - 1) + ["not_run"] * (times + 1)
     notes = [number for number, entry in enumerate(run.history) if entry["role"] == "user"]
     assert notes == [0, 2 * times + 1]
-    assert f"for the {2 * times}. time" in run.stopped.detail
+    assert f"the same request came {2 * times} times" in run.stopped.detail
     assert_sound(run)
 
 
