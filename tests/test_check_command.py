@@ -281,6 +281,24 @@ def test_reset_twice_in_one_second_loses_nothing(course):
     assert kept == {"first", "second", "third"}
 
 
+def test_reset_moves_aside_whatever_is_broken(course):
+    mine = course / "exercises" / f"{NAME}.ipynb"
+    mine.write_bytes(b"\xff")
+    reset_exercise("ex01", course, now=datetime(2026, 1, 2, 3, 4, 5))
+    mine.unlink()
+    mine.mkdir()
+    reset_exercise("ex01", course, now=datetime(2026, 1, 2, 3, 4, 5))
+    assert mine.read_text(encoding="utf-8") == fresh()
+    kept = sorted((course / "exercises").glob("*.before_*"))
+    assert [path.is_dir() for path in kept] == [False, True]
+    assert kept[0].read_bytes() == b"\xff"
+
+
+def test_a_name_that_is_too_long_for_a_file_is_told_like_any_other():
+    with pytest.raises(NotebookProblem, match="There is no file"):
+        find_file("a" * 5_000)
+
+
 def test_reset_of_an_untouched_or_missing_exercise(course):
     assert "was missing" in reset_exercise("ex01", course)
     assert "as it was" in reset_exercise("ex01", course)

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -37,7 +38,8 @@ def exercise_of(path: Path) -> Exercise:
 def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
     """Find the notebook of what was given: a file, or the name of an exercise."""
     path = Path(name)
-    if path.suffix == ".ipynb" or path.exists():
+    # os.path.exists, unlike Path.exists, takes a name that is too long for one that is not there.
+    if path.suffix == ".ipynb" or os.path.exists(path):
         return path
     try:
         return course_dir / "exercises" / f"{find_exercise(name).name}.ipynb"
@@ -92,9 +94,9 @@ def reset_exercise(name: str, course_dir: Path = COURSE_DIR, now: datetime | Non
     """
     exercise = find_exercise(name)
     target = course_dir / "exercises" / f"{exercise.name}.ipynb"
-    fresh = (FRESH_DIR / target.name).read_text(encoding="utf-8")
-    if target.exists():
-        if target.read_text(encoding="utf-8") == fresh:
+    fresh = (FRESH_DIR / target.name).read_bytes()
+    if target.exists() or target.is_symlink():  # whatever is there, a broken file or a folder, is moved aside
+        if target.is_file() and target.read_bytes() == fresh:
             return f"{exercise.name}: is as it was at the beginning."
         stamp = (now or datetime.now()).strftime("%Y-%m-%d_%H-%M-%S")
         kept = target.with_name(f"{target.stem}.before_{stamp}.ipynb")
@@ -107,7 +109,7 @@ def reset_exercise(name: str, course_dir: Path = COURSE_DIR, now: datetime | Non
     else:
         said = f"{exercise.name}: was missing, and is there again."
     target.parent.mkdir(exist_ok=True)
-    target.write_text(fresh, encoding="utf-8")
+    target.write_bytes(fresh)
     return said
 
 
