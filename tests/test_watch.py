@@ -1557,16 +1557,23 @@ def test_a_loop_that_swallows_an_interrupt_of_a_tool_shows_it():
 # --- a trace function that was there before ---------------------------------------------------------
 
 
-@contextlib.contextmanager
-def traced_by(function):
-    """Set a trace function for a while, as a debugger does; it has to be in place at the end, too."""
-    before = sys.gettrace()
-    sys.settrace(function)
-    try:
-        yield
-        assert sys.gettrace() == function
-    finally:
-        sys.settrace(before)
+class traced_by:
+    """Sets a trace function for a while, as a debugger does; it has to be in place at the end, too.
+
+    No generator: coverage would be told of its end and not of its going on.
+    """
+
+    def __init__(self, function):
+        self.function = function
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        sys.settrace(self.function)
+
+    def __exit__(self, kind, *_):
+        still_there = sys.gettrace() == self.function
+        sys.settrace(self.before)
+        assert kind or still_there
 
 
 class Tracer:
@@ -1631,6 +1638,21 @@ def test_a_debuggers_trace_function_gets_the_same_events_as_without_watching(run
     assert traces == [trace]
 
 
+def test_a_tracer_that_wants_no_lines_gets_none_and_hides_none():
+    seen = []
+
+    def without_lines(frame, event, arg):
+        if frame.f_code is loop.__code__:
+            frame.f_trace_lines = False
+            seen.append(event)
+        return without_lines
+
+    with traced_by(without_lines):
+        trace = once(loop)
+    assert trace == once(loop)
+    assert seen == ["call", "return"]
+
+
 def test_the_trace_function_is_there_again_after_each_kind_of_end():
     def crashes(model, tools, goal):
         raise ValueError
@@ -1666,6 +1688,24 @@ def test_a_trace_function_that_puts_itself_in_place_is_watched_alongside():
         trace = once(loop)
     assert trace == once(loop)
     assert seen.count("line") == kinds(trace).count("line")
+
+
+def test_a_watch_inside_a_watch_shares_the_trace_function_that_was_there():
+    def calm(frame, event, arg):
+        return calm
+
+    def jealous(frame, event, arg):
+        if event == "call":
+            sys.settrace(jealous)
+        return jealous
+
+    def ask_agent():
+        return mugs().answer
+
+    alone = once(loop, tools={"look": ask_agent})
+    for tracer in (calm, jealous):
+        with traced_by(tracer):
+            assert once(loop, tools={"look": ask_agent}) == alone
 
 
 def test_a_trace_function_that_takes_itself_away_stays_away():

@@ -96,17 +96,21 @@ class LineTracer:
         """Give an event to the trace function that was there before, and stay in place ourselves."""
         if theirs is None:
             return None
+        in_place = sys.gettrace()  # ours, or that of another watch inside this one
         answer = theirs(frame, event, arg)
         found = sys.gettrace()
-        if self.running and found != self.ours:
+        if self.running and found != in_place:
             # Coverage puts itself in place when it is called; a debugger may have taken itself away.
             self.theirs = found
-            sys.settrace(self.ours)
+            sys.settrace(in_place)
         return answer
 
     def follow(self, frame: FrameType, ours: Callable[[FrameType, str], None], theirs: Any) -> "_Call":
         """Make what is called with the further events of one call of a function."""
-        call = _Call(self, ours, theirs, frame.f_trace_opcodes)
+        # Whoever was there before may have said that it wants no lines of this frame, as coverage does.
+        unwanted = {"line": not frame.f_trace_lines, "opcode": not frame.f_trace_opcodes}
+        call = _Call(self, ours, theirs, unwanted)
+        frame.f_trace_lines = True
         if self.jumps_to_itself(frame.f_code):
             frame.f_trace_opcodes = True
         call.tell(frame, "call")
@@ -168,16 +172,23 @@ def _counts(frame: FrameType, event: str) -> bool:
 
 
 class _Call:
-    """The trace function of one call: whoever was there before gets each event first, then we."""
+    """The trace function of one call: whoever was there before gets each event first, then we.
+
+    unwanted: True for the events that they are not told of.
+    """
 
     def __init__(
-        self, tracer: LineTracer, ours: Callable[[FrameType, str], None], theirs: Any, they_want_opcodes: bool
+        self,
+        tracer: LineTracer,
+        ours: Callable[[FrameType, str], None],
+        theirs: Any,
+        unwanted: dict[str, bool],
     ) -> None:
         self.tracer, self.ours = tracer, ours
-        self.theirs, self.they_want_opcodes = theirs, they_want_opcodes
+        self.theirs, self.unwanted = theirs, unwanted
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> "_Call":
-        if event != "opcode" or self.they_want_opcodes:
+        if not self.unwanted.get(event):
             self.theirs = self.tracer.pass_on(self.theirs, frame, event, arg) or self.theirs
         self.tell(frame, event)
         return self
