@@ -90,15 +90,23 @@ class Recorder:
                 self.note("crash", line=self.line_of(problem.__traceback__), text=words)
                 self.stop("crashed", words)
         else:
-            kept = _part(returned, "history")
-            self.note_change(
-                kept if isinstance(kept, list) and not self.history.names else self.history.now()
-            )
-            if self.ended is None:
-                self.stop(*_in_words(returned))
+            try:
+                self.note_returned(returned)
+            except KeyboardInterrupt:
+                self.stop("interrupted", "a person interrupted watch while it read what the loop returned")
+            except BaseException as problem:  # a value may raise anything when it is looked at
+                kind = type(problem).__name__
+                self.stop("returned", f"the loop returned a value that cannot be read ({kind})")
         if self.ended is not None and self.events[-1].kind != "stop":
             reason, detail = self.ended
             self.stop(reason, detail + self.where())
+
+    def note_returned(self, returned: Any) -> None:
+        """Note the last of the history, and the end of a loop that came to it by itself."""
+        kept = _part(returned, "history")
+        self.note_change(kept if isinstance(kept, list) and not self.history.names else self.history.now())
+        if self.ended is None:
+            self.stop(*_in_words(returned))
 
     def to_its_end(self, returned: Any) -> Any:
         """Run a loop that is a generator to its end; give what it returns."""
@@ -236,7 +244,9 @@ def _part(value: Any, name: str) -> Any:
     """Look up a key of a mapping or an attribute of an object; None = there is none."""
     try:
         return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a property may raise anything
         return None
 
 
@@ -245,9 +255,11 @@ def _in_words(returned: Any) -> tuple[str, str, Any, Any]:
     if returned is None:
         return "returned", "the loop returned nothing", None, None
     reason, answer = _part(returned, "stopped"), json_ready(_part(returned, "answer"))[0]
-    if not isinstance(reason, str) or not reason:
+    # The text itself: a class of text of its own may have a __bool__ that raises.
+    stopped = str.__str__(reason) if isinstance(reason, str) else ""
+    if not stopped:
         value, text, _ = json_ready(returned)
         return "returned", f"the loop returned {short(text, 200)}", answer, value
     if not isinstance(returned, Mapping):  # such as agentlib's own Run, whose events would fill pages
         returned = {name: _part(returned, name) for name in ("answer", "steps", "stopped")}
-    return str(reason), _part(reason, "detail") or "", answer, json_ready(returned)[0]
+    return stopped, _part(reason, "detail") or "", answer, json_ready(returned)[0]
