@@ -1,6 +1,8 @@
 """The page object: what a learner does in JupyterLab, by the names that a learner would use."""
 
+import base64
 import re
+from pathlib import Path
 from typing import Any
 
 CELL = ".jp-Notebook .jp-Cell"
@@ -82,6 +84,10 @@ class Lab:
         self.devtools.send("Emulation.setDeviceMetricsOverride", {**size, "mobile": False})
         self.page.wait_for_function("width => window.innerWidth === width", arg=size["width"])
         self.page.wait_for_timeout(700)  # the notebook lays itself out anew
+
+    def picture(self, path: Path) -> None:
+        """Take a picture of the window in the size that `window` gave it; Playwright's own undoes that."""
+        path.write_bytes(base64.b64decode(self.devtools.send("Page.captureScreenshot")["data"]))
 
     def copy(self, old: str, new: str) -> None:
         """Copy a saved notebook inside JupyterLab's folder."""
