@@ -210,7 +210,7 @@ def test_the_four_moves_fit_a_laptop_together_with_the_controls_and_the_running_
     try:
         player.press("Home", "End")  # the history is at its longest
         height = lab.page.locator(".jp-Notebook").first.bounding_box()["height"]
-        # The moves in the upper half, so that they stay in view when the page is scrolled to the slider above.
+        # The moves in the upper half, so that they stay in view with the slider that stands above.
         for part, share in ((".agentlib-ring", 0.5), ("dl", 1), (".agentlib-code li[aria-current]", 1)):
             # From the top of the player, measured at once: JupyterLab may scroll by itself after a new size.
             bottom = player.root.evaluate(
