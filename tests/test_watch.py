@@ -34,7 +34,7 @@ def loop(model, tools, goal, max_steps=10):
         reply = model(history)
         history.append({"role": "model", **reply})
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
@@ -138,7 +138,7 @@ def test_lines_calls_and_history_stand_in_the_order_in_which_they_happened():
         'history.append({"role": "model", **reply})',
         "history 3",
         'if reply["type"] == "answer":',
-        'return {"answer": reply["text"], "steps": step, "stopped": "answered"}',
+        'return {"stopped": "answered", "answer": reply["text"], "steps": step}',
         "stop",
     ]
     assert [event.step for event in trace if event.kind in ("ask", "act", "stop")] == [1, 1, 2, 2]
