@@ -6,6 +6,7 @@ A model's mistake is never one of these: it becomes a message that the model can
 __all__ = [
     "AgentLibError",
     "FatalToolError",
+    "FileLineError",
     "ReplayError",
     "ResultsFileError",
     "ScriptExhausted",
@@ -84,8 +85,8 @@ class ReplayError(AgentLibError):
         self.came = came
 
 
-class TraceFileError(AgentLibError):
-    """Raised when a file is no trace, or a trace of a version that this package cannot read.
+class FileLineError(AgentLibError):
+    """Raised when a line of a file is not what it should be.
 
     path: the file; line: the number of the line in it, counted from 1.
     """
@@ -96,16 +97,12 @@ class TraceFileError(AgentLibError):
         self.line = line
 
 
-class ResultsFileError(AgentLibError):
-    """Raised when a file does not hold the results of an evaluation, or those of another one.
+class TraceFileError(FileLineError):
+    """Raised when a file is no trace, or a trace of a version that this package cannot read."""
 
-    path: the file; line: the number of the line in it, counted from 1.
-    """
 
-    def __init__(self, path: str, line: int, problem: str) -> None:
-        super().__init__(f"{path}, line {line}: {problem}")
-        self.path = path
-        self.line = line
+class ResultsFileError(FileLineError):
+    """Raised when a file does not hold the results of an evaluation, or those of another one."""
 
 
 class SummaryError(AgentLibError):
