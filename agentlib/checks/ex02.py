@@ -228,17 +228,6 @@ EXERCISE = Exercise(
             over_the_whole_run,
             ("third_call",),
         ),
-        Criterion(
-            "failures",
-            2,
-            "turns failures into results and lets Ctrl-C through, as in ex01",
-            (
-                "Is the `try` around the tool call still there?",
-                "`except Exception as problem` around the tool call alone, with `str(problem)` in the "
-                "result.",
-            ),
-            loops.fails_well,
-            WORKS,
-        ),
+        loops.failures_as_in_ex01(2, WORKS),
     ),
 )

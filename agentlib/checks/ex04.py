@@ -303,17 +303,6 @@ EXERCISE = Exercise(
             loops.stops_at_the_limit,
             WORKS,
         ),
-        Criterion(
-            "failures",
-            1,
-            "turns failures into results and lets Ctrl-C through, as in ex01",
-            (
-                "Is the `try` around the tool call still there?",
-                "`except Exception as problem` around the tool call alone, with `str(problem)` in the "
-                "result.",
-            ),
-            loops.fails_well,
-            WORKS,
-        ),
+        loops.failures_as_in_ex01(1, WORKS),
     ),
 )

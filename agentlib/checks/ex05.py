@@ -206,17 +206,6 @@ EXERCISE = Exercise(
             says_it_in_words,
             (*WORKS, "step_limit", "budget"),
         ),
-        Criterion(
-            "failures",
-            1,
-            "turns failures into results and lets Ctrl-C through, as in ex01",
-            (
-                "Is the `try` around the tool call still there?",
-                "`except Exception as problem` around the tool call alone, with `str(problem)` in the "
-                "result.",
-            ),
-            loops.fails_well,
-            WORKS,
-        ),
+        loops.failures_as_in_ex01(1, WORKS),
     ),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentlib.checks.exercise import Fault, Log, Logs, Scenario
+from agentlib.checks.exercise import Criterion, Fault, Log, Logs, Scenario
 from agentlib.checks.player import TOO_OFTEN, shortened
 from agentlib.checks.reading import (
     call_words,
@@ -563,3 +563,18 @@ def interrupt_leaves(logs: Logs) -> Fault | None:
             f"Ctrl-C raises KeyboardInterrupt. Which `except` of yours catches it when it comes in {where}?",
         )
     return None
+
+
+def failures_as_in_ex01(points: int, needs: tuple[str, ...]) -> Criterion:
+    """Make the criterion of every loop built on ex01's: what held there must still hold."""
+    return Criterion(
+        "failures",
+        points,
+        "turns failures into results and lets Ctrl-C through, as in ex01",
+        (
+            "Is the `try` around the tool call still there?",
+            "`except Exception as problem` around the tool call alone, with `str(problem)` in the result.",
+        ),
+        fails_well,
+        needs,
+    )
