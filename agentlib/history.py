@@ -22,6 +22,7 @@ class History:
         self.tokens = 0
         self._touched: list[bool] = []
         self._view = self._new_view([])
+        self._unshared = getrefcount(self._view)  # what is counted while nobody else holds the view
 
     def add(self, entry: Entry, tokens: int) -> None:
         """Add one entry of so many estimated tokens; the caller must not change it afterwards."""
@@ -33,7 +34,7 @@ class History:
         if self._touched:
             self._touched.clear()
             self._view = self._new_view([])
-        elif getrefcount(self._view) > _ONLY_HERE:
+        elif getrefcount(self._view) > self._unshared:
             # Somebody has kept the last view and must not see it grow.
             self._view = self._new_view(self._view)
         known = len(self._view)
@@ -45,9 +46,6 @@ class History:
         view = _GuardedList(copies)
         view.touched = self._touched
         return view
-
-
-_ONLY_HERE = 2  # the attribute of the history, and the argument of getrefcount itself
 
 
 def _guard(value: Any, touched: list[bool]) -> Any:
