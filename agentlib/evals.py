@@ -22,8 +22,9 @@ from agentlib.costs import Price
 from agentlib.errors import ResultsFileError
 from agentlib.loop import run_agent
 from agentlib.messages import ModelFunction, describe, whole
+from agentlib.plain import whole_number
 from agentlib.run import Run
-from agentlib.stops import CANCELLED, MODEL_ERROR, whole_number
+from agentlib.stops import CANCELLED, MODEL_ERROR
 from agentlib.tools import read_tools, words_of
 
 __all__ = ["Case", "Comparison", "Report", "Result", "Spread", "compare", "evaluate", "wilson_interval"]

@@ -11,7 +11,7 @@ from typing import Any
 from agentlib.errors import AgentLibError, ToolError
 from agentlib.loop import run_agent as own_run_agent
 from agentlib.messages import Entry, describe, error_text, is_error, json_ready, read_reply
-from agentlib.stops import whole_number
+from agentlib.plain import whole_number
 from agentlib.tools import Tool
 from agentlib.trace import Event, Trace, compare, raised_again
 from agentlib.watch import watch

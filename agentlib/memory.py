@@ -15,7 +15,7 @@ from typing import Any
 from agentlib.costs import estimate_tokens
 from agentlib.errors import SummaryError, ToolError, WindowError
 from agentlib.messages import Entry, ModelFunction, describe, is_error, json_text, user
-from agentlib.stops import whole_number
+from agentlib.plain import whole_number
 from agentlib.tools import Tool, tool, words_of
 
 __all__ = [

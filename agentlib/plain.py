@@ -25,6 +25,7 @@ __all__ = [
     "short",
     "text_of",
     "whole",
+    "whole_number",
 ]
 
 MAX_DIGITS = 4_000
@@ -62,6 +63,16 @@ def describe(value: object) -> str:
     if isinstance(value, str):
         return f'"{short(value, 80)}" (text)'
     return f"{short(value, 80)} ({type(value).__name__})"
+
+
+# --- checks ------------------------------------------------------------------------------------------
+
+
+def whole_number(name: str, value: object, least: int = 1) -> int:
+    """Check a limit: a whole number from `least` up. Raises ValueError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} is a whole number from {least} up, but was {describe(value)}.")
+    return value
 
 
 # --- ready for JSON ---------------------------------------------------------------------------------

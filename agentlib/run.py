@@ -21,6 +21,7 @@ from agentlib.messages import (
     json_text,
     user,
 )
+from agentlib.plain import whole_number
 from agentlib.stops import (
     Deadline,
     Progress,
@@ -30,7 +31,6 @@ from agentlib.stops import (
     Verdict,
     read_reason,
     read_stops,
-    whole_number,
 )
 from agentlib.tools import ToolOutcome, Worker, failure, read_tools, run_tool, words_of
 from agentlib.trace import Event, Trace

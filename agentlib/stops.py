@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from agentlib.costs import Price
 from agentlib.history import History
 from agentlib.messages import Entry, ReadCall, describe, whole
+from agentlib.plain import whole_number
 
 __all__ = [
     "ANSWERED",
@@ -45,7 +46,6 @@ __all__ = [
     "Verdict",
     "read_reason",
     "read_stops",
-    "whole_number",
 ]
 
 
@@ -162,13 +162,6 @@ class StopRule:
 
 
 # --- limits: looked at before every model call ------------------------------------------------------
-
-
-def whole_number(name: str, value: object, least: int = 1) -> int:
-    """Check a limit: a whole number from `least` up. Raises ValueError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} is a whole number from {least} up, but was {describe(value)}.")
-    return value
 
 
 def _above_zero(name: str, value: object) -> None:

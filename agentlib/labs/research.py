@@ -19,8 +19,9 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 from agentlib.labs._reading import exchanges
 from agentlib.messages import answer, ask, describe
 from agentlib.models import ScriptedModel
+from agentlib.plain import whole_number
 from agentlib.run import Run
-from agentlib.stops import ANSWERED, whole_number
+from agentlib.stops import ANSWERED
 
 __all__ = [
     "CASES",

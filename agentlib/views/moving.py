@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentlib.messages import describe
-from agentlib.stops import whole_number
+from agentlib.plain import whole_number
 from agentlib.views.plots import Plot, line_style, name_axes, new_figure, picture_html
 
 __all__ = ["Moving", "moving"]

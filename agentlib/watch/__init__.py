@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentlib.messages import describe, json_ready
-from agentlib.stops import whole_number
+from agentlib.plain import whole_number
 from agentlib.trace import Trace
 from agentlib.watch.function import WatchedFunction
 from agentlib.watch.lines import LoopEnded

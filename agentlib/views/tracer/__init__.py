@@ -7,8 +7,8 @@ from typing import Any
 
 from agentlib.fork import fork
 from agentlib.messages import describe
+from agentlib.plain import whole_number
 from agentlib.run import Run
-from agentlib.stops import whole_number
 from agentlib.trace import Trace
 from agentlib.views.tracer.static import static_form
 from agentlib.watch import watch
