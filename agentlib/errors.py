@@ -7,6 +7,7 @@ __all__ = [
     "AgentLibError",
     "FatalToolError",
     "FileLineError",
+    "ProviderError",
     "ReplayError",
     "ResultsFileError",
     "ScriptExhausted",
@@ -83,6 +84,18 @@ class ReplayError(AgentLibError):
         super().__init__(f"The replay left the recording: {what}. Recorded: {wanted!r}. Now: {came!r}.")
         self.wanted = wanted
         self.came = came
+
+
+class ProviderError(AgentLibError):
+    """Raised when a real model cannot be asked, or its reply cannot be read. No key ever stands in its words.
+
+    provider: which one, such as "openai". status: the number of the HTTP response; None = there was none.
+    """
+
+    def __init__(self, provider: str, problem: str, status: int | None = None) -> None:
+        super().__init__(f"{provider}: {problem}")
+        self.provider = provider
+        self.status = status
 
 
 class FileLineError(AgentLibError):

@@ -1,0 +1,27 @@
+"""Real models behind the same loop. Each is optional and imported by name: `from agentlib.providers import openai`.
+
+Every module here has the same two functions:
+
+client(**options)
+    Makes what is asked. A key comes from the environment, never from an argument. Raises ProviderError, with
+    what to do, if the package or the key is missing.
+model(client, name, tools, *, system="", **settings)
+    Gives a function `model(history) -> reply` for `run_agent`. name: the provider's name of the model.
+    tools: as for `run_agent`. system: what the model reads before the history; "" = nothing.
+    settings: passed on with each request, such as a temperature. Raises TypeError or ValueError at once for
+    what a programmer got wrong. The function raises ProviderError when a call fails: the run then ends with
+    "model error". It raises nothing for what a model got wrong: that is a request with a "problem", which
+    the loop does not run and tells the model.
+
+and three that need neither a client nor a network:
+
+messages_from(history)
+    The history in the provider's shape.
+tools_from(tools)
+    The tools in the provider's shape.
+reply_from(body)
+    A reply in our shape, out of the body of the provider's response as a plain dict.
+
+A reply's "usage" is the same for all: input_tokens (all that was read, from a cache or not), cached_tokens
+(the part of it that came from a cache) and output_tokens (written).
+"""
