@@ -391,8 +391,8 @@ def test_the_ladder_goes_no_lower_than_is_required(home):
     works["bubblewrap"] = ""
     assert choose_rung(home, SHORT, require="resource limits", trial=trial).rung.name == "bubblewrap"
     assert choose_rung(home, SHORT, only="time limit", trial=trial).rung.name == "time limit"
-    with pytest.raises(ValueError, match="docker"):
-        choose_rung(home, SHORT, require="docker", trial=trial)
+    with pytest.raises(ValueError, match="magic"):
+        choose_rung(home, SHORT, require="magic", trial=trial)
 
 
 def test_the_banner_says_what_is_not_ensured(home):

@@ -35,10 +35,13 @@ SPARE_MB = 64
 
 
 class ChildEnded(Exception):
-    """The child is gone. why: in a few words, such as "ran too long"."""
+    """The child is gone. why: in a few words, such as "ran too long".
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
+    said: its last line of output, where it did not even start.
+    """
+
+    def __init__(self, why: str, said: str = "") -> None:
+        super().__init__(f"{why}: {said}" if said else why)
         self.why = why
 
 
@@ -76,6 +79,10 @@ class Child:
         try:
             first = {"limits": asdict(limits), "user": self._started.user}
             self.held = self.ask(first, START_SECONDS).get("held", [])
+        except ChildEnded as end:
+            self.end()
+            lines = self.kept.decode(errors="replace").split("\n")
+            raise ChildEnded(end.why, short(next(filter(None, reversed(lines)), ""), 200)) from None
         except BaseException:
             self.end()
             raise
@@ -224,6 +231,8 @@ class Child:
         if self._ended:
             return
         self._ended = why
+        if self._started.stop is not None:
+            self._started.stop()
         if sys.platform == "linux":
             kill_below(self._process.pid)
         if os.name == "posix":

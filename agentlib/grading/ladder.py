@@ -1,5 +1,6 @@
 """Chooses how children are isolated: the first rung of the ladder that keeps its promises when tried."""
 
+import hashlib
 import os
 import secrets
 import socket
@@ -20,12 +21,19 @@ __all__ = ["Choice", "NoRung", "banner", "choose_rung", "try_rung"]
 # Runs in the child. Each line of the answer is something that the learner's code was able to do.
 PROBE = """
 import base64, csv, decimal, difflib, sqlite3  # loaded after the limits are taken on
-import os, socket, sys
+import hashlib, os, socket, sys
 
 def can_read(path):
     try:
         with open(path) as file:
             return bool(file.read(1))
+    except OSError:
+        return False
+
+def is_same(path, digest):
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest() == digest
     except OSError:
         return False
 
@@ -96,11 +104,11 @@ def can_fill(size, most):
             if os.path.exists(f"part{number}"):
                 os.remove(f"part{number}")
 
-def probe(model, secret, port, pid, most_processes, most_memory, most_file, most_space):
+def probe(model, secret, users, port, pid, most_processes, most_memory, most_file, most_space):
     import agentlib
     from agentlib import run_agent
     return {
-        "files": can_read(secret) or can_read("/etc/passwd"),
+        "files": can_read(secret) or is_same("/etc/passwd", users),
         "network": can_connect(port),
         "processes": can_signal(pid),
         "forks": most_processes and forks(most_processes + 4),
@@ -145,6 +153,7 @@ def try_rung(rung: Rung, home: Home, limits: Limits) -> str:
         Path(folder, "secret").write_text(secret, encoding="ascii")
         arguments = {
             "secret": str(Path(folder, "secret")),
+            "users": _digest(Path("/etc/passwd")),  # a container has one of its own
             "port": server.getsockname()[1],
             "pid": os.getpid(),
             "most_processes": limits.processes if "forks" in rung.keeps else 0,
@@ -163,6 +172,14 @@ def try_rung(rung: Rung, home: Home, limits: Limits) -> str:
         return f"does not keep its promise: {forks} processes could be started"
     broken = [PROMISES[name] for name in PROMISES if name in rung.keeps and did.get(name)]
     return f"does not keep its promise: {', '.join(broken)}" if broken else ""
+
+
+def _digest(path: Path) -> str:
+    """Name the content of a file that every user may read; "" where there is none."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _probe(rung: Rung, home: Home, limits: Limits, arguments: dict[str, Any]) -> dict[str, Any] | str:

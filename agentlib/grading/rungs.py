@@ -11,8 +11,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from agentlib.grading.containers import (
+    client_environment,
+    container_command,
+    container_missing,
+    remove_container,
+)
 from agentlib.grading.home import Home, package_folders
 from agentlib.grading.limits import Limits
 from agentlib.grading.syscalls import call_filter
@@ -49,11 +56,13 @@ class Started:
     """A child that was started. user: the number that it must take on; None = it stays who it is.
 
     folder: to be removed after the end; None = there is none outside the sandbox.
+    stop: ends what is not below the process, since a service started it; None = there is nothing.
     """
 
     process: subprocess.Popen[bytes]
     user: int | None = None
     folder: Path | None = None
+    stop: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -238,6 +247,22 @@ def start_in_sandlock(home: Home, limits: Limits) -> Started:
     return Started(process, None, folder)
 
 
+# --- containers
+
+
+def start_in_container(program: str, home: Home, limits: Limits) -> Started:
+    """Start a child in a container of docker or podman.
+
+    Each has a user of its own, since a limit on processes counts by user: numbers that no system gives out,
+    below the 65,536 that a container has which an ordinary user started.
+    """
+    name = f"agentlib_child_{os.getpid()}_{secrets.token_hex(4)}"
+    user = 60_578 + secrets.randbelow(606)
+    command = container_command(program, name, home.folder, limits, user, ENVIRONMENT)
+    process = spawn(command, client_environment(os.environ))
+    return Started(process, stop=partial(remove_container, program, name))
+
+
 # --- without a sandbox
 
 
@@ -281,6 +306,15 @@ def is_open(folder: Path) -> bool:
 RUNGS = (
     Rung("bubblewrap", frozenset(PROMISES), bubblewrap_missing, start_in_bubblewrap),
     Rung("sandlock", frozenset(PROMISES) - {"space"}, sandlock_missing, start_in_sandlock),
+    *(
+        Rung(
+            program,
+            frozenset(PROMISES),
+            partial(container_missing, program),
+            partial(start_in_container, program),
+        )
+        for program in ("docker", "podman")
+    ),
     Rung(
         "resource limits, another user",
         frozenset({"processes", "forks", "memory", "disk", "time"}),
