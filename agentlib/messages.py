@@ -49,10 +49,14 @@ MAX_TOKENS = 10**15
 
 
 class ReplyUsage(TypedDict):
-    """Tokens that the provider counted for one call: `input_tokens` read, `output_tokens` written."""
+    """Tokens that the provider counted for one call: `input_tokens` read, `output_tokens` written.
+
+    cached_tokens: the part of the input tokens that was read from a cache, if the provider says so.
+    """
 
     input_tokens: int
     output_tokens: int
+    cached_tokens: NotRequired[int]
 
 
 class UserEntry(TypedDict):
@@ -72,11 +76,16 @@ class ToolEntry(TypedDict):
 
 
 class Call(TypedDict):
-    """One tool request inside a reply that makes several."""
+    """One tool request inside a reply that makes several.
+
+    problem: why it cannot be run, from a model function that could not read it whole (broken JSON, cut off
+    by the output limit). The loop then does not run it, and the model reads why.
+    """
 
     id: str
     tool: str
     input: dict[str, Any]
+    problem: NotRequired[str]
 
 
 class AnswerReply(TypedDict):
@@ -88,12 +97,13 @@ class AnswerReply(TypedDict):
 
 
 class ToolReply(TypedDict):
-    """A reply that asks for one tool. `text` is what the model wrote beside the request."""
+    """A reply that asks for one tool. `text` is what the model wrote beside it; `problem` as in `Call`."""
 
     type: Literal["tool"]
     tool: str
     input: dict[str, Any]
     id: NotRequired[str]
+    problem: NotRequired[str]
     text: NotRequired[str]
     usage: NotRequired[ReplyUsage]
 
@@ -335,7 +345,10 @@ def _read_batch(
     names = _unique_ids([call.get("id") for call in calls], step)
     each = zip(names, calls, changes, strict=True)
     read = [_read_call(name, call, "", changed) for name, call, changed in each]
-    stored = [{"id": call.id, "tool": call.tool, "input": call.input} for call in read]
+    stored = [
+        {"id": call.id, "tool": call.tool, "input": call.input, **_own_problem(given)}
+        for call, given in zip(read, calls, strict=True)
+    ]
     entry = {**copy, "role": "model", "type": "tools", "calls": stored}
     chars = _tidy(entry, ("tool", "input", "id"))
     for call in read:
@@ -396,16 +409,25 @@ def _read_call(name: str, request: Entry, problem: str, changes: tuple[str, ...]
     """Read one request out of a reply that is ready for JSON; `changes` says what was changed for that."""
     tool, given = request["tool"], request.get("input")
     text = text_of(given)
-    if not (tool.isascii() and name.isascii()):
-        text_of([tool, name])
+    own = _own_problem(request)
+    if not (tool.isascii() and name.isascii()) or own:
+        text_of([tool, name, own])
     # The history holds `None` for an input that is missing, so both get the same words.
-    if given is None:
+    if own:
+        problem = own["problem"]
+    elif given is None:
         problem = '"input" is missing; it is an object with the arguments'
     elif type(given) is not dict:
         problem = f'"input" must be an object with the arguments, but was {describe(given)}'
     elif changes and not problem:
         problem = f"the request must hold plain JSON values: {'; '.join(changes)}"
     return ReadCall(name, tool, given, text, call_key(tool, given, text), problem)
+
+
+def _own_problem(request: Entry) -> Entry:
+    """Give what the model function itself says against a request, as the part of the request that says it."""
+    problem = request.get("problem")
+    return {"problem": problem} if type(problem) is str and problem.strip() else {}
 
 
 def _with_sorted_keys(value: Any) -> Any:
