@@ -195,6 +195,10 @@ def replay(trace: Trace, **options: Any) -> Run:
     again by itself: a person's yes or no, a cancel and the clock's deadline are taken from the record.
     """
     rules = [*read_stops(options.pop("stops", ())), trace.ending()]
-    max_steps = trace.about.get("max_steps") or trace.steps + 1  # a watched loop may have had no limit
+    max_steps = trace.about.get("max_steps")
+    if (
+        type(max_steps) is not int or max_steps < 1
+    ):  # a watched loop may have had no limit, or anything for one
+        max_steps = trace.steps + 1
     options.setdefault("max_result_chars", trace.about.get("max_result_chars"))
     return run_agent(trace.model(), trace.tools(), trace.goal, max_steps, stops=rules, **options)

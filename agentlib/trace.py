@@ -358,7 +358,20 @@ def _read_first_line(path: Path, line: bytes) -> Entry:
             str(path), 1, f"the trace is of version {version!r}, and this agentlib reads version "
             f"{TRACE_VERSION}. Bring agentlib up to date, or record the run anew."
         )  # fmt: skip
+    for name, kinds in _HEADER_TYPES.items():
+        if name in about and type(about[name]) not in kinds:
+            wanted = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
+            raise TraceFileError(
+                str(path), 1, f"{name!r} is a {wanted}, but was {short(about[name], 60)!r}."
+            )  # fmt: skip
     return about
+
+
+# What loading and replaying rely on. A watched loop may have any goal and any max_steps.
+_HEADER_TYPES: Mapping[str, tuple[type, ...]] = {
+    "events": (int,), "made_by": (str,), "tools": (list,), "repeatable": (list,),
+    "max_result_chars": (int, type(None)), "source": (str, type(None)), "first_line": (int, type(None)),
+}  # fmt: skip
 
 
 _FIELD_TYPES: Mapping[str, Any] = {

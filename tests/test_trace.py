@@ -139,6 +139,37 @@ def test_a_trace_of_another_version_is_refused(tmp_path, version):
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("tools", 5, "'tools' is a list, but was '5'"),
+        ("tools", None, "'tools' is a list"),
+        ("repeatable", "stock_level", "'repeatable' is a list"),
+        ("events", "12", "'events' is a int"),
+        ("events", True, "'events' is a int"),
+        ("made_by", [], "'made_by' is a str"),
+        ("max_result_chars", "many", "'max_result_chars' is a int or null"),
+        ("source", 1, "'source' is a str or null"),
+        ("first_line", {}, "'first_line' is a int or null"),
+    ],
+)
+def test_a_first_line_that_cannot_be_replayed_is_refused_when_it_is_loaded(tmp_path, name, value, words):
+    path = mugs(1).save(tmp_path / "run.jsonl")
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), name: value}), *others]) + "\n")
+    with pytest.raises(TraceFileError, match=r"run\.jsonl, line 1: ") as raised:
+        Trace.load(path)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("max_steps", ["3", None, [], 0, 2.5])
+def test_a_replay_whose_limit_is_no_number_of_steps_has_the_steps_that_were_recorded(tmp_path, max_steps):
+    path = mugs().save(tmp_path / "run.jsonl")
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), "max_steps": max_steps}), *others]) + "\n")
+    assert replay(Trace.load(path)).stopped == "answered"
+
+
+@pytest.mark.parametrize(
     ("line", "words"),
     [
         ("no json", "wanted an event as JSON, but it is none"),
