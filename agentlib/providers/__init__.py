@@ -1,4 +1,4 @@
-"""Real models behind the same loop. Each is optional and imported by name: `from agentlib.providers import openai`.
+"""Real models behind the same loop, each optional, imported by name: `from agentlib.providers import openai`.
 
 Every module here has the same two functions:
 

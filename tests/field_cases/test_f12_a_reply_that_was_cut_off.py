@@ -30,7 +30,10 @@ def single(given):
 
 def batch(given):
     whole = {"id": "a", "tool": "write", "input": {"text": "whole"}}
-    return {"type": "tools", "calls": [whole, {"id": "b", "tool": "write", "input": {"text": "half"}, **given}]}
+    return {
+        "type": "tools",
+        "calls": [whole, {"id": "b", "tool": "write", "input": {"text": "half"}, **given}],
+    }
 
 
 @pytest.mark.parametrize(("reply", "runs"), [(single, []), (batch, ["whole"])])

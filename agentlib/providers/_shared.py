@@ -1,0 +1,345 @@
+"""What the providers' modules share: a history in turns, errors that hold no key, replies read with care."""
+
+import inspect
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from typing import Any, NamedTuple, TypeGuard
+
+from agentlib.errors import ProviderError
+from agentlib.messages import (
+    Entry,
+    calls_in,
+    cut,
+    describe,
+    error_result,
+    json_ready,
+    json_text,
+    short,
+)
+from agentlib.tools import Tool, read_tools
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What both providers take for the name of a tool.
+
+Source: the error messages of their APIs, as in the bug reports UnifAI 266 (the signs) and fastapi_mcp 161
+(the length).
+"""
+
+ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""What both take for the id of a request: the signs are one's rule (opencode 1279), the length the other's
+(autogen 6377)."""
+
+NO_TEXT = "(no text)"
+"""Stands where a user's text is blank: one provider refuses blank text (claude-code 23440)."""
+
+LEAST_SECRET_CHARS = 8
+"""A shorter key, such as the "x" that a server on this computer is content with, is no secret."""
+
+
+# --- the way out: a history -------------------------------------------------------------------------
+
+
+class Request(NamedTuple):
+    """One request with its result, ready for a provider.
+
+    id: unlike all others in the history. input: the arguments. result: as text. failed: it is an error.
+    """
+
+    id: str
+    tool: str
+    input: Entry
+    result: str
+    failed: bool
+
+
+class Turn(NamedTuple):
+    """What one side says: the user a text, the model a text, requests, or both.
+
+    entry: where it stands in the history, with whatever an adapter has put beside it.
+    """
+
+    role: str
+    text: str
+    requests: tuple[Request, ...]
+    entry: Entry
+
+
+def turns(history: list[Entry]) -> Iterator[Turn]:
+    """Split a history into turns in which every request has exactly one result.
+
+    A result belongs to a request of the reply it stands behind, by its id or else by its tool; ids are used
+    again from reply to reply (FIELD_CASES F2), and providers refuse that, so a second one gets a name of its
+    own. What a turn is made of depends only on what stands before it and on its results: a history that only
+    grows is sent with the same beginning each time, which a provider can read from its cache.
+    """
+    taken: set[str] = set()
+    number = 0
+    while number < len(history):
+        entry = history[number]
+        number += 1
+        if entry.get("role") == "tool":  # no request stands before it: it was cut off from its reply
+            words = f"Result of {entry.get('tool') or 'a tool'}: {_result_text(entry)}"
+            yield Turn("user", words, (), entry)
+            continue
+        text = _text_in(entry)
+        if entry.get("role") != "model" and "type" not in entry:
+            yield Turn("user", text or NO_TEXT, (), entry)
+            continue
+        results = []
+        while number < len(history) and history[number].get("role") == "tool":
+            results.append(history[number])
+            number += 1
+        calls = calls_in(entry)
+        requests = tuple(_request(*pair, taken) for pair in zip(calls, _paired(calls, results), strict=True))
+        if text or requests:  # a blank reply is left out: the note behind it says that it was blank
+            yield Turn("model", text, requests, entry)
+        for left_over in results:
+            yield from turns([left_over])
+
+
+def _text_in(entry: Entry) -> str:
+    text = entry.get("text")
+    return text if isinstance(text, str) and text.strip() else ""
+
+
+def _paired(calls: list[Entry], results: list[Entry]) -> list[Entry | None]:
+    """Take for each call its result out of `results`; what is left there answers none of them."""
+    by_id = [_take(results, "id", call.get("id")) for call in calls]
+    # A hand-written loop may give no ids.
+    return [
+        found or _take(results, "tool", call.get("tool")) for found, call in zip(by_id, calls, strict=True)
+    ]
+
+
+def _take(results: list[Entry], field: str, value: object) -> Entry | None:
+    for place, result in enumerate(results):
+        if value and result.get(field) == value:
+            return results.pop(place)
+    return None
+
+
+def _request(call: Entry, result: Entry | None, taken: set[str]) -> Request:
+    given = call.get("input")
+    # What a model wrote instead of an object has to be shown to it in one: both take nothing else.
+    arguments = dict(given) if isinstance(given, dict) else {"not_an_object": given}
+    if result is None:
+        result = {"result": error_result("not_run", "Not run: the history holds no result.")}
+    came = result.get("result")
+    failed = isinstance(came, dict) and isinstance(came.get("error"), str)
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", str(call.get("tool") or "unknown"))[:64]
+    return Request(_free_id(call.get("id"), taken), name, arguments, _result_text(result), failed)
+
+
+def _free_id(given: object, taken: set[str]) -> str:
+    """Keep an id that providers take and that is not there yet; make up another one otherwise."""
+    name = given if isinstance(given, str) and ID.fullmatch(given) else ""
+    number = len(taken) + 1
+    while not name or name in taken:
+        name = f"call_{number}"
+        number += 1
+    taken.add(name)
+    return name
+
+
+def _result_text(entry: Entry) -> str:
+    result = entry.get("result")
+    return result if isinstance(result, str) and result.strip() else json_text(result)
+
+
+# --- the way out: tools and settings ----------------------------------------------------------------
+
+
+def offered(tools: Any) -> list[Tool]:
+    """Read the tools that a model is offered; raises ValueError for a name that no provider takes."""
+    read = read_tools(tools)
+    for name in read:
+        if not NAME.fullmatch(name):
+            raise ValueError(
+                f"A provider takes names of 1 to 64 letters (a to z), digits, _ and -, but a tool is called "
+                f"{describe(name)}. Give it another one: tool(..., name=...)."
+            )
+    return list(read.values())
+
+
+def parameters_of(tool: Tool) -> Entry:
+    """Give the JSON Schema of a tool's arguments; an object's properties are named even if there are none."""
+    return {"type": "object", "properties": {}, **tool.schema}
+
+
+def check_arguments(name: object, system: object, settings: Mapping[str, Any], own: frozenset[str]) -> None:
+    """Check what a programmer gives to `model`; raises TypeError or ValueError.
+
+    own: the settings that the module makes itself.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"name is the provider's name of a model, but was {describe(name)}.")
+    if not isinstance(system, str):
+        raise TypeError(f"system is text, but was {describe(system)}.")
+    for setting in settings:
+        if setting in own:
+            raise TypeError(f"{setting} is no setting: it is made from the other arguments, or switched off.")
+
+
+# --- the call ---------------------------------------------------------------------------------------
+
+
+def key_for(provider: str, variable: str, options: Mapping[str, Any]) -> str:
+    """Check that the client's package is there and read its key from the environment.
+
+    Raises ProviderError, with what to do, if one of them is missing or the key cannot be one; TypeError if
+    `options` holds a key.
+    """
+    if "api_key" in options:
+        raise TypeError(f"A key is no argument, as code is shown and saved. It is read from {variable}.")
+    if find_spec(provider) is None:
+        command = f'{sys.executable} -m pip install -e ".[{provider}]"'
+        raise ProviderError(provider, f"its client is not installed. Run: {command}")
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ProviderError(provider, f"there is no key: the environment variable {variable} is not set.")
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise ProviderError(provider, f"{variable} holds a sign that no key has. Copy the key anew.")
+    return key
+
+
+def ask_client(provider: str, client: Any, name: str, request: Callable[[], Any]) -> Entry:
+    """Make one call and give the body of the response as a plain dict.
+
+    request() makes the call with the provider's own client, which also sees to retries and time-outs.
+    Raises ProviderError for whatever goes wrong. It never carries the client's own exception with it: that
+    one holds the request with its headers, and so the key.
+    """
+    status = None
+    try:
+        came = request()
+        if inspect.iscoroutine(came):
+            came.close()
+            raise TypeError("the client is one for `async` code; this needs the plain one.")
+        body = came.to_dict(mode="json", warnings=False) if hasattr(came, "to_dict") else came
+        if isinstance(body, dict):
+            plain: Entry = _hidden(body, _secrets(client))
+            return plain
+        words = f"the server sent no JSON object but {short(body, 300)!r}. Is the client's base_url right?"
+    except json.JSONDecodeError as problem:
+        words = f"the server sent no whole JSON: {problem}"
+    except Exception as problem:
+        words = _words(problem)
+        status = getattr(problem, "status_code", None)
+    # Out here no other exception is being handled, so none becomes the context of this one.
+    words = cut(_hidden(f"model {name}: {words}", _secrets(client)))
+    raise ProviderError(provider, words, status if isinstance(status, int) else None)
+
+
+def _words(problem: Exception) -> str:
+    """Name an exception of a client with its words and its cause's: "Connection error." alone says little."""
+    words = f"{type(problem).__name__}: {problem}"
+    status = getattr(problem, "status_code", None)
+    if status is not None and str(status) not in words:
+        words += f" (HTTP status {status})"
+    cause = problem.__cause__
+    return words if cause is None else f"{words} ({type(cause).__name__}: {cause})"
+
+
+def _secrets(client: Any) -> list[str]:
+    """List what must not be shown, in each form in which an error may quote it; the longest first."""
+    held = [getattr(client, name, None) for name in ("api_key", "auth_token", "admin_api_key")]
+    headers = getattr(client, "default_headers", None)
+    if isinstance(headers, Mapping):
+        held += [value for name, value in headers.items() if _SECRET_HEADER.search(name)]
+    whole = [key for key in held if isinstance(key, str)]
+    parts = [part for key in whole for part in [key, *key.split()] if len(part) >= LEAST_SECRET_CHARS]
+    forms = {form for part in parts for form in (part, ascii(part)[1:-1], json.dumps(part)[1:-1])}
+    return sorted(forms, key=len, reverse=True)
+
+
+_SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
+
+
+def _hidden(value: Any, secrets: list[str]) -> Any:
+    """Copy a value with the secrets in its texts replaced: a server may send back what it was sent."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, "[key]")
+        return value
+    if isinstance(value, dict):
+        return {_hidden(key, secrets): _hidden(item, secrets) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_hidden(item, secrets) for item in value]
+    return value
+
+
+# --- the way back: a reply --------------------------------------------------------------------------
+
+
+def read_request(id: object, tool: object, arguments: object, not_whole: str) -> Entry:
+    """Make a request in our shape.
+
+    arguments: an object or its JSON text. What cannot be read is kept as it came, and the request gets a
+    "problem", so that the loop does not run it and the model reads why.
+    not_whole: why the request may not be all that the model wanted to write; "" = it is.
+    """
+    request = {"id": id, "tool": tool if isinstance(tool, str) else "", "input": arguments}
+    if isinstance(arguments, str) or arguments is None:
+        text = arguments or ""
+        try:
+            read = json.loads(text) if text.strip() else None
+            request["input"] = {} if read is None else read  # a tool without arguments
+        except (ValueError, RecursionError) as wrong:
+            request["problem"] = f"its arguments are no JSON that can be read ({wrong})"
+    if not_whole:
+        request["problem"] = f"{not_whole}, so it may not be whole; ask again, with less in one reply"
+    return request
+
+
+def make_reply(text: str, requests: list[Entry], usage: Entry | None, **beside: Any) -> Entry:
+    """Put a reply together. beside: more to keep in its history entry."""
+    if len(requests) > 1:
+        reply: Entry = {"type": "tools", "calls": requests, "text": text}
+    elif requests:
+        reply = {"type": "tool", **requests[0], "text": text}
+    else:
+        reply = {"type": "answer", "text": text}
+    if requests and not text.strip():
+        del reply["text"]
+    if usage is not None:
+        reply["usage"] = usage
+    return json_ready({**reply, **beside}, more_depth=5)[0] if beside else reply
+
+
+def make_usage(read: object, cached: object, written: object) -> Entry | None:
+    """Give the usage of one call; None if the provider does not say what was read and what was written.
+
+    read: all input tokens, those from a cache included. cached: the part from a cache; None = not said.
+    """
+    if not (_is_count(read) and _is_count(written)):
+        return None
+    usage = {"input_tokens": read, "output_tokens": written}
+    if _is_count(cached):
+        usage["cached_tokens"] = min(cached, read)
+    return usage
+
+
+def _is_count(tokens: object) -> TypeGuard[int]:
+    return type(tokens) is int and tokens >= 0
+
+
+def dicts_in(value: object) -> list[Entry]:
+    """Give the dicts in a list; nothing for whatever else a server has sent there."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def dict_in(body: Mapping[str, Any], name: str) -> Entry:
+    """Give the dict that stands under a name; an empty one for whatever else a server has sent there."""
+    value = body.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def words_in(value: object) -> str:
+    """Give the text of a message: plain, or in parts of a list that have a "text"."""
+    if isinstance(value, str):
+        return value
+    return "".join(part["text"] for part in dicts_in(value) if isinstance(part.get("text"), str))

@@ -1,0 +1,164 @@
+"""Models behind Anthropic's Messages API.
+
+Installed with the extra `anthropic`. The API: https://docs.claude.com/en/api/messages
+"""
+
+from typing import Any
+
+from agentlib.errors import ProviderError
+from agentlib.messages import Entry, ModelFunction, short
+from agentlib.providers._shared import (
+    ask_client,
+    check_arguments,
+    dict_in,
+    dicts_in,
+    key_for,
+    make_reply,
+    make_usage,
+    offered,
+    parameters_of,
+    read_request,
+    turns,
+    words_in,
+)
+
+__all__ = ["KEY", "client", "messages_from", "model", "reply_from", "tools_from"]
+
+KEY = "ANTHROPIC_API_KEY"
+"""The environment variable that holds the key."""
+
+OWN = frozenset({"messages", "model", "stream", "tools"})
+
+NOT_WHOLE = {
+    "max_tokens": "the reply was cut off by the output limit",
+    "model_context_window_exceeded": "the reply was cut off, as the model's window is full",
+    "refusal": "the provider's filter has stopped the reply",
+}
+"""The `stop_reason`s of a reply that is not all that the model wanted to write."""
+
+THINKING = frozenset({"thinking", "redacted_thinking"})
+"""Blocks that must be sent back as they came, before the requests that they led to."""
+
+
+def client(**options: Any) -> Any:
+    """Make the official client, with the key from ANTHROPIC_API_KEY.
+
+    options: as for `anthropic.Anthropic`, such as base_url, timeout (seconds) and max_retries, but no key.
+    Raises ProviderError if the package or the key is missing.
+    """
+    key = key_for("anthropic", KEY, options)
+    import anthropic
+
+    return anthropic.Anthropic(api_key=key, **options)
+
+
+def model(
+    client: Any, name: str, tools: Any, *, system: str = "", max_tokens: int = 4_096, **settings: Any
+) -> ModelFunction:
+    """Make a model function for `run_agent`. See `agentlib.providers` for what it takes and raises.
+
+    client: an `anthropic.Anthropic`. max_tokens: the most tokens that one reply may have; the API wants one.
+    settings: go to `client.messages.create`, such as thinking or cache_control. What it has no argument for
+    any more, such as temperature, goes into extra_body.
+    """
+    check_arguments(name, system, settings, OWN)
+    settings["max_tokens"] = max_tokens
+    if offer := tools_from(tools):
+        settings["tools"] = offer
+    if system.strip():
+        settings["system"] = system
+
+    def ask_anthropic(history: list[Entry]) -> Entry:
+        messages = messages_from(history)
+        body = ask_client(
+            "anthropic",
+            client,
+            name,
+            lambda: client.messages.create(model=name, messages=messages, **settings),
+        )
+        return reply_from(body)
+
+    return ask_anthropic
+
+
+def tools_from(tools: Any) -> list[Entry]:
+    """Describe the tools to the provider. Raises ValueError for a name that it does not take."""
+    return [
+        {"name": tool.name, "description": tool.description, "input_schema": parameters_of(tool)}
+        for tool in offered(tools)
+    ]
+
+
+def messages_from(history: list[Entry]) -> list[Entry]:
+    """Write a history as messages: user and assistant take turns, and the user begins.
+
+    All results of a reply stand in the one user message behind it, before anything else.
+    """
+    messages: list[Entry] = []
+
+    def say(role: str, blocks: list[Entry]) -> None:
+        if not messages and role == "assistant":
+            messages.append({"role": "user", "content": [_text("(earlier steps are left out)")]})
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"] += blocks
+        else:
+            messages.append({"role": role, "content": blocks})
+
+    for turn in turns(history):
+        if turn.role == "user":
+            say("user", [_text(turn.text)])
+            continue
+        blocks = dicts_in(turn.entry.get("thinking"))
+        blocks += [_text(turn.text)] if turn.text else []
+        blocks += [
+            {"type": "tool_use", "id": request.id, "name": request.tool, "input": request.input}
+            for request in turn.requests
+        ]
+        say("assistant", blocks)
+        if turn.requests:
+            say("user", [_result(request) for request in turn.requests])
+    return messages
+
+
+def _text(text: str) -> Entry:
+    return {"type": "text", "text": text}
+
+
+def _result(request: Any) -> Entry:
+    block = {"type": "tool_result", "tool_use_id": request.id, "content": request.result}
+    return {**block, "is_error": True} if request.failed else block
+
+
+def reply_from(body: Entry) -> Entry:
+    """Read the body of a response, a dict, as a reply. Thinking stands beside it, to be sent back.
+
+    Raises ProviderError if there is no reply in it, or only a part of an answer. That is so too when the
+    provider's filter has stopped the reply: what there is of it is not the model's last word.
+    """
+    if not isinstance(body.get("content"), list):
+        raise ProviderError("anthropic", f"the response holds no reply: {short(body, 300)}")
+    content = dicts_in(body["content"])
+    stopped = body.get("stop_reason")
+    not_whole = NOT_WHOLE.get(stopped, "") if isinstance(stopped, str) else ""
+    text = words_in([block for block in content if block.get("type") == "text"])
+    requests = [
+        read_request(block.get("id"), block.get("name"), block.get("input"), not_whole)
+        for block in content
+        if block.get("type") == "tool_use"
+    ]
+    if not_whole and not requests:
+        said = dict_in(body, "stop_details").get("explanation")
+        why = f"{not_whole} ({short(said, 500)})" if said else not_whole
+        raise ProviderError("anthropic", f"{why}. It began: {short(text, 1_000)!r}")
+    thinking = [block for block in content if block.get("type") in THINKING]
+    beside = {"thinking": thinking} if thinking else {}
+    return make_reply(text, requests, _usage(dict_in(body, "usage")), **beside)
+
+
+def _usage(given: Entry) -> Entry | None:
+    # The input's tokens are only those that have nothing to do with the cache.
+    cached = given.get("cache_read_input_tokens")
+    parts = [given.get("input_tokens"), cached or 0, given.get("cache_creation_input_tokens") or 0]
+    counts = [part for part in parts if type(part) is int]
+    read = sum(counts) if len(counts) == len(parts) else None
+    return make_usage(read, cached, given.get("output_tokens"))
