@@ -90,9 +90,12 @@ class Price:
     def usd(self, input_tokens: float, output_tokens: float = 0, cached_tokens: float = 0) -> float:
         """Price of so many tokens, in USD.
 
-        cached_tokens: how many of the input tokens were read from a cache; raises ValueError if there are
-        more of them than input tokens, or fewer than 0.
+        cached_tokens: how many of the input tokens were read from a cache. Raises ValueError if a number is
+        below 0, or if there are more cached tokens than input tokens.
         """
+        for name, tokens in (("input_tokens", input_tokens), ("output_tokens", output_tokens)):
+            if not tokens >= 0:  # so that no number at all (nan) is refused as well
+                raise ValueError(f"{name} is a number from 0 up, but was {describe(tokens)}.")
         if not 0 <= cached_tokens <= input_tokens:
             raise ValueError(
                 f"cached_tokens is a part of the {input_tokens:,} input tokens, but was {cached_tokens:,}."

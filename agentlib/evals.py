@@ -301,7 +301,11 @@ class _ReadCase(NamedTuple):
 def _read_cases(cases: Any) -> dict[str, _ReadCase]:
     """Make a table of the cases by name; what is wrong with one is raised here."""
     read: dict[str, _ReadCase] = {}
-    for given in [cases] if isinstance(cases, Case) or callable(cases) else cases:
+    if isinstance(cases, Case) or callable(cases):
+        cases = [cases]
+    if not isinstance(cases, Iterable):
+        raise TypeError(f"cases is a list of Cases, but was {describe(cases)}.")
+    for given in cases:
         case = given() if callable(given) else given
         if not isinstance(case, Case):
             raise TypeError(f"A case is a Case, or a function that makes one, but {describe(case)} came.")
@@ -325,7 +329,7 @@ def _one_run(
     rng = random.Random(f"{read.name}/{seed}")
     not_run = Result(version, read.name, read.goal, seed, passed=False)
     try:
-        case, model = read.make(), make_model(rng)
+        case, model = _made_for_one_run(read, make_model, rng)
     except Exception as problem:
         return replace(not_run, failure=f"the case or the model could not be made: {words_of(problem)}")
     run = run_agent(model, case.tools, case.goal, **options)
@@ -349,6 +353,17 @@ def _one_run(
     except Exception as problem:
         return replace(result, failure=f"the check raised: {words_of(problem)}")
     return replace(result, passed=passed, problems=problems)
+
+
+def _made_for_one_run(
+    read: _ReadCase, make_model: MakeModel, rng: random.Random
+) -> tuple[Case, ModelFunction]:
+    case, model = read.make(), make_model(rng)
+    if not isinstance(case, Case):
+        raise TypeError(f"a maker of cases gives a Case, but gave {describe(case)}")
+    if not callable(model):
+        raise TypeError(f"make_model gives a function of the history, but gave {describe(model)}")
+    return case, model
 
 
 def _verdict(said: object) -> tuple[bool, tuple[str, ...]]:

@@ -54,6 +54,15 @@ def test_more_tokens_from_the_cache_than_were_sent_are_an_error(cached):
         PRICE.usd(1_000, cached_tokens=cached)
 
 
+@pytest.mark.parametrize("wrong", [-1, math.nan])
+def test_tokens_below_0_or_no_number_are_an_error(wrong):
+    with pytest.raises(ValueError, match="input_tokens is a number from 0 up, but was"):
+        PRICE.usd(wrong)
+    with pytest.raises(ValueError, match="output_tokens is a number from 0 up, but was"):
+        PRICE.usd(1_000, wrong)
+    assert PRICE.usd(0, 0) == 0
+
+
 @pytest.mark.parametrize("wrong", [-0.01, math.nan, math.inf, "0.3", True])
 def test_a_cached_price_that_is_no_number_from_0_up_is_refused(wrong):
     with pytest.raises(ValueError, match="cached_input_usd is a number of USD from 0 up"):

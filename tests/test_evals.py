@@ -306,6 +306,33 @@ def test_a_maker_that_raises_spoils_its_run_alone():
     assert report.passed == 20 - len(report.failures)
 
 
+@pytest.mark.parametrize("gave", [None, "a model"])
+def test_a_maker_that_gives_no_model_in_run_7_of_10_spoils_that_run_alone(gave):
+    made = []
+
+    def maker(rng):
+        made.append(rng)
+        return gave if len(made) == 7 else careful
+
+    report = evaluate([MUGS], maker, runs=10)
+    (failed,) = report.failures
+    assert (len(report), failed.seed, failed.stopped) == (10, 6, "")
+    assert "could not be made: TypeError: make_model gives a function of the history" in failed.failure
+
+
+def test_a_maker_of_cases_that_gives_none_in_a_later_run_spoils_that_run_alone():
+    made = []
+
+    def maker():
+        made.append(1)
+        return None if len(made) == 4 else MUGS  # the first one is made before any run, to read its name
+
+    report = evaluate(maker, lambda rng: careful, runs=5)
+    (failed,) = report.failures
+    assert (len(report), failed.seed) == (5, 2)
+    assert failed.failure.endswith("a maker of cases gives a Case, but gave None")
+
+
 @pytest.mark.parametrize("said", [None, 1, "passed", [1]])
 def test_a_check_that_raises_or_says_neither_yes_nor_no_spoils_its_run_alone(said):
     def check(run):
@@ -449,6 +476,7 @@ def test_a_file_that_cannot_be_written_is_an_error_before_any_run(tmp_path):
         ({"seed": "7"}, ValueError, "seed"),
         ({"version": " "}, ValueError, "version"),
         ({"cases": []}, ValueError, "no case"),
+        ({"cases": None}, TypeError, "cases is a list of Cases, but was None"),
         ({"cases": [MUGS, MUGS]}, ValueError, 'Two cases are called "mugs"'),
         ({"cases": [MUGS, "mugs"]}, TypeError, "A case is a Case"),
         ({"cases": [MUGS, lambda: None]}, TypeError, "A case is a Case"),
