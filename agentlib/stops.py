@@ -383,8 +383,8 @@ class NoProgress(StopRule):
     """Stops after `steps` steps in a row whose results had all been seen before in this run, word for word.
 
     A step without any result, whose reply was empty or could not be read, brings nothing new either.
-    It looks at results, not at calls, so it sees cycles of up to `steps` calls and calls that are only worded
-    anew. A result of a tool declared `repeatable` counts as new.
+    It looks at results, not at calls, so it sees cycles of any length and calls that are only worded anew.
+    A result of a tool declared `repeatable` counts as new.
     """
 
     steps: int = 3

@@ -1,13 +1,13 @@
-"""The figures of lessons 01 to 05 come out of agentlib's loop and of a hand-written one alike."""
+"""The figures of lessons 01 to 06 come out of agentlib's loop and of a hand-written one alike."""
 
 import inspect
 
 import pytest
 
-from agentlib import run_agent, stops
+from agentlib import ask, run_agent, stops
 from agentlib.costs import coins_after, tokens_read_total
 from agentlib.labs import blue_mugs, capitals, shop, trains, weather
-from agentlib.models import RecordingModel
+from agentlib.models import RecordingModel, ScriptedModel
 from tests import handwritten
 
 
@@ -238,6 +238,22 @@ def test_05_the_closed_forms():
         750_000,
         10_050_000,
     ]
+
+
+# --- 06 stuck loops ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [2, 3, 4])
+@pytest.mark.parametrize("times", [2, 3])
+def test_06_a_cycle_of_calls_is_a_loop_too_and_both_rules_see_it(length, times):
+    def cycle():
+        return ScriptedModel([ask("find_payment", invoice=number) for number in range(length)] * 10)
+
+    tools = {"find_payment": lambda invoice: f"Nothing for {invoice}."}
+    by_result = run_agent(cycle(), tools, "?", 30, stops=stops.NoProgress(times))
+    assert (by_result.stopped, by_result.steps) == ("no progress", length + times)
+    by_call = run_agent(cycle(), tools, "?", 30, stops=stops.RepeatedCall(times))
+    assert (by_call.stopped, by_call.steps) == ("repeated call", length * (times - 1) + 1)
 
 
 # --- the two loops are the same idea ----------------------------------------------------------------
