@@ -14,6 +14,8 @@ from pathlib import Path
 
 from agentlib.checks.commands import add_check, add_reset
 from agentlib.grading.commands import add_grade
+from agentlib.grading.gradebook import add_gradebook
+from agentlib.providers.record import add_record
 
 __all__ = ["main"]
 
@@ -190,6 +192,8 @@ def build_parser() -> argparse.ArgumentParser:
     add_check(commands)
     add_reset(commands)
     add_grade(commands)
+    add_gradebook(commands)
+    add_record(commands)
     return parser
 
 

@@ -10,7 +10,7 @@ include/uapi/asm-generic/unistd.h. The form of a filter: Documentation/userspace
 import errno
 import struct
 
-__all__ = ["call_filter"]
+__all__ = ["ARCHITECTURES", "call_filter"]
 
 # name: (number on x86-64, number on 64-bit ARM)
 FORBIDDEN = {

@@ -1,0 +1,227 @@
+"""Containers: what is said where one cannot be had, and what a child finds in one.
+
+A small program that plays docker stands in where there is none; where docker or podman has the image (see
+`tests/hostile/local_image.py`), the last tests and `tests/hostile` run in real containers.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentlib.grading import RUNGS, Limits, choose_rung, containers, make_home
+from agentlib.grading.border import Child, ChildEnded
+from agentlib.grading.containers import (
+    IMAGE,
+    client_environment,
+    container_command,
+    container_missing,
+    remove_container,
+)
+from agentlib.grading.ladder import try_rung
+from agentlib.grading.rungs import ENVIRONMENT
+
+ROOT = Path(__file__).parent.parent
+DOCKER, PODMAN = (next(rung for rung in RUNGS if rung.name == name) for name in ("docker", "podman"))
+SHORT = Limits(cell_seconds=5.0, call_seconds=1.0, grace_seconds=0.5, wall_seconds=20.0, processes=8)
+HOME = Path("/home of a child")
+WORKING = [rung for rung in (DOCKER, PODMAN) if not rung.available()]
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the program that plays docker needs a shell")
+
+
+@pytest.fixture(scope="module")
+def home():
+    folder = Path(tempfile.mkdtemp(prefix="agentlib_grading_"))
+    yield make_home(folder)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """Makes a program `docker` of lines for the shell, and gives the file with what it was called with."""
+
+    def make(*lines: str) -> Path:
+        log, program = tmp_path / "log", tmp_path / "bin" / "docker"
+        program.parent.mkdir()
+        program.write_text("\n".join(["#!/bin/sh", f'echo "$*" >> {shlex.quote(str(log))}', *lines]))
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+        return log
+
+    return make
+
+
+# --- whether there is one
+
+
+def test_a_program_that_is_not_there_is_said(monkeypatch):
+    monkeypatch.setenv("PATH", "/none")
+    assert container_missing("docker") == "is not installed"
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("Error: No such image: agentlib-grading", "docker build -t agentlib-grading "),
+        ("Error: agentlib-grading: image not known", "docker build -t agentlib-grading "),
+        ("Cannot connect to the Docker daemon. Is it running?", "does not work here (Cannot connect"),
+        ("permission denied while trying to connect", "does not work here (permission denied"),
+        ("", "does not work here (it ended with 3)"),
+    ],
+)
+def test_why_it_does_not_work_is_said_with_what_to_do(fake, said, wanted):
+    log = fake(f"echo {shlex.quote(said)} >&2", "exit 3")
+    assert wanted in container_missing("docker")
+    assert log.read_text().startswith(f"image inspect --format {{{{.Id}}}} {IMAGE}\n"), "nothing is fetched"
+
+
+def test_the_line_that_makes_the_image_names_a_folder_with_its_recipe(fake, monkeypatch):
+    fake("echo no such image >&2", "exit 1")
+    monkeypatch.chdir(ROOT)
+    folder = container_missing("docker").split()[-1]
+    assert folder == "agentlib/grading"
+    assert (ROOT / folder / "Dockerfile").is_file()
+
+
+def test_a_service_that_hangs_is_left_after_a_short_time(fake, monkeypatch, home):
+    fake("sleep 60")
+    assert containers.ANSWER_SECONDS <= 5
+    monkeypatch.setattr(containers, "ANSWER_SECONDS", 0.3)
+    began = time.monotonic()
+    choice = choose_rung(home, SHORT, rungs=(DOCKER, RUNGS[-1]))
+    assert time.monotonic() - began < 5
+    assert choice.rung is RUNGS[-1]
+    assert choice.passed_over == (("docker", "did not answer within 0 seconds; is its service running?"),)
+
+
+def test_a_container_that_hangs_or_fails_when_it_is_tried_is_passed_over_and_removed(fake, home):
+    log = fake('test "$1" = run || exit 0', "echo no such runtime >&2", "exit 125")
+    assert try_rung(DOCKER, home, SHORT) == "did not run here (ended its own process: no such runtime)"
+    (name,) = re.findall(r"--name (\S+)", log.read_text())
+    assert log.read_text().splitlines()[-1] == f"rm --force {name}"
+
+
+def test_a_docker_that_walls_nothing_off_is_not_taken(fake, home):
+    """It starts the child as it is, outside of any container: the ladder's own trial finds that out."""
+    start = shlex.join([sys.executable, "-I", "-S", f"{home.folder}/start.py", str(home.folder)])
+    fake('test "$1" = run || exit 0', f"exec {start} {shlex.join(map(str, home.packages))}")
+    assert "does not keep its promise" in try_rung(DOCKER, home, SHORT)
+
+
+def test_containers_stand_between_sandlock_and_resource_limits():
+    names = [rung.name for rung in RUNGS]
+    assert names[:4] == ["bubblewrap", "sandlock", "docker", "podman"]
+    assert names[4].startswith("resource limits")
+
+
+# --- the command line
+
+
+def test_the_command_line_gives_a_child_nothing_but_its_own():
+    limits = replace(SHORT, memory_mb=100, disk_mb=20, processes=8, wall_seconds=90.0)
+    words = container_command("docker", "a-name", HOME, limits, 61_000, {"LANG": "C.UTF-8"})
+    line = " ".join(words)
+    for wanted in (
+        "--rm --name a-name",
+        "--pull never",
+        "--log-driver none",
+        "--network none",
+        "--read-only ",
+        "--cap-drop ALL",
+        "--security-opt no-new-privileges",
+        "--user 61000:61000",
+        "--pids-limit 9",
+        "--cpus 1",
+        "--memory 184m --memory-swap 184m",
+        "--shm-size 20m",
+        "--tmpfs /tmp:rw,nosuid,nodev,mode=1777,size=20m",
+        "--volume /home of a child:/course:ro,z",
+        f"{IMAGE} -i LANG=C.UTF-8 HOME=/tmp PATH=/usr/local/bin:/usr/bin:/bin timeout -s KILL 120 python3",
+        "/course/start.py /course /packages",
+    ):
+        assert wanted in line, wanted
+    assert "read-only-tmpfs" not in line
+    assert "--read-only-tmpfs=false" in container_command("podman", "a", HOME, limits, 1, {})
+    assert not {"--privileged", "--env", "-e", "--publish", "-p"} & set(words)
+
+
+def test_no_proxy_is_passed_on_and_the_service_is_found():
+    environment = {"DOCKER_HOST": "unix:///x", "HTTP_PROXY": "secret", "no_proxy": "x", "HOME": "/root"}
+    assert client_environment(environment) == {"DOCKER_HOST": "unix:///x", "HOME": "/root"}
+
+
+def test_the_recipe_has_the_versions_of_the_course_and_a_python_that_it_knows():
+    recipe = (ROOT / "agentlib" / "grading" / "Dockerfile").read_text(encoding="utf-8")
+    exact = re.findall(r"[\w-]+==[\w.]+", recipe)
+    assert [one.split("==")[0] for one in exact] == ["pydantic", "matplotlib"]
+    requirements = (ROOT / "requirements.txt").read_text(encoding="utf-8").split()
+    assert [one for one in exact if one not in requirements] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    python = re.search(r"FROM python:(3\.\d+)-slim", recipe)[1]
+    assert f"Programming Language :: Python :: {python}" in project["classifiers"]
+
+
+def test_a_container_that_cannot_be_removed_raises_nothing(fake, monkeypatch):
+    fake("sleep 60")
+    monkeypatch.setattr(containers, "REMOVE_SECONDS", 0.2)
+    remove_container("docker", "a-name")
+    monkeypatch.setenv("PATH", "/none")
+    remove_container("docker", "a-name")
+
+
+# --- in real ones
+
+
+def left(rung) -> list[str]:
+    command = [rung.name, "ps", "--all", "--format", "{{.Names}}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [name for name in done.stdout.split() if f"agentlib_child_{os.getpid()}_" in name]
+
+
+@pytest.mark.parametrize("rung", WORKING, ids=lambda rung: rung.name)
+def test_in_a_container_the_code_is_nobody_and_sees_nothing(rung, home):
+    child = Child(rung, home, SHORT, time.monotonic() + 20)
+    try:
+        assert len(left(rung)) == 1
+        source = "import ctypes, os\ndef f():\n    libc = ctypes.CDLL(None, use_errno=True)\n"
+        source += (
+            "    return {'user': os.getuid(), 'names': sorted(os.environ), 'unshare': libc.unshare(1 << 28),"
+        )
+        source += " 'memory file': libc.memfd_create(b'x', 0), 'root': os.access('/', os.W_OK),"
+        source += " 'status': open('/proc/self/status').read()}"
+        request = {
+            "do": "cells",
+            "cells": [{"number": 1, "source": source}],
+            "functions": ["f"],
+            "seconds": 5,
+        }
+        assert child.ask(request, 6)["problems"] == []
+        call = {"do": "call", "request": {"function": "f", "args": [], "kwargs": {}}, "seconds": 5}
+        seen = child.ask(call, 6)["returned"]
+    finally:
+        child.end()
+    assert 60_000 < seen["user"] < 65_536
+    assert set(seen["names"]) <= {*ENVIRONMENT, "HOME", "PATH", "LC_CTYPE"}
+    assert (seen["unshare"], seen["memory file"], seen["root"]) == (-1, -1, False)
+    assert re.search(r"CapBnd:\s+0+\n", seen["status"])
+    assert re.search(r"NoNewPrivs:\s+1\n", seen["status"])
+    assert left(rung) == []
+
+
+@pytest.mark.parametrize("rung", WORKING, ids=lambda rung: rung.name)
+def test_a_container_is_ended_by_name_though_its_code_never_ends(rung, home):
+    child = Child(rung, home, SHORT, time.monotonic() + 20)
+    request = {"do": "cells", "cells": [{"number": 1, "source": "while True: pass"}], "functions": []}
+    with pytest.raises(ChildEnded, match="ran too long"):
+        child.ask({**request, "seconds": 60}, 1.0)
+    assert left(rung) == []
