@@ -1,0 +1,79 @@
+"""What the two providers demand of a conversation, as their APIs' error messages put it.
+
+Written from these messages alone, without a look at how the adapters write a conversation.
+"""
+
+import json
+import re
+
+
+def assert_openai_takes(messages: list[dict]) -> None:
+    """A message with calls is followed at once by one tool message for each of its ids, and by none besides."""
+    assert messages, "at least one message"
+    waiting: set[str] = set()
+    for number, message in enumerate(messages):
+        where = f"messages[{number}]: {message}"
+        if message["role"] == "tool":
+            assert set(message) == {"role", "tool_call_id", "content"}, where
+            assert message["tool_call_id"] in waiting, f"{where} answers no call of the message before"
+            waiting.remove(message["tool_call_id"])
+            assert type(message["content"]) is str, where
+            continue
+        assert not waiting, f"{where} comes before the results of {waiting}"
+        if message["role"] == "assistant":
+            calls = message.get("tool_calls")
+            assert calls or calls is None, f"{where}: an empty list of calls"
+            assert calls or message["content"].strip(), f"{where} has neither content nor calls"
+            for call in calls or []:
+                assert call["type"] == "function", where
+                assert 1 <= len(call["id"]) <= 40, where
+                assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", call["function"]["name"]), where
+                assert type(json.loads(call["function"]["arguments"])) is dict, where
+            waiting = {call["id"] for call in calls or []}
+            assert len(waiting) == len(calls or []), f"{where}: two calls of one id"
+        else:
+            assert message["role"] in ("user", "system"), where
+            assert type(message["content"]) is str, where
+            assert message["content"].strip(), where
+    assert not waiting, f"the conversation ends before the results of {waiting}"
+    json.dumps(messages, allow_nan=False).encode()
+
+
+def assert_anthropic_takes(messages: list[dict]) -> None:
+    """Roles take turns, the user begins, and each tool_use has its tool_result at the top of the next message."""
+    assert messages, "at least one message"
+    waiting: list[str] = []
+    ever: set[str] = set()
+    for number, message in enumerate(messages):
+        where = f"messages[{number}]: {message}"
+        assert message["role"] == ("assistant" if number % 2 else "user"), where
+        blocks = message["content"]
+        assert blocks, f"{where}: no content"
+        kinds = [block["type"] for block in blocks]
+        answered = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        assert sorted(answered) == sorted(waiting), f"{where} answers {answered}, asked was {waiting}"
+        assert "tool_result" not in kinds[len(answered) :], f"{where}: something stands before a result"
+        waiting = []
+        for block in blocks:
+            if block["type"] == "text":
+                assert block["text"].strip(), f"{where}: blank text"
+            elif block["type"] == "tool_result":
+                assert message["role"] == "user", where
+                assert type(block["content"]) is str, where
+                assert block["content"].strip() or not block.get("is_error"), where
+            elif block["type"] == "tool_use":
+                assert message["role"] == "assistant", where
+                assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", block["id"]), where
+                assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", block["name"]), where
+                assert type(block["input"]) is dict, where
+                assert block["id"] not in ever, f"{where}: the id {block['id']} was used before"
+                ever.add(block["id"])
+                waiting.append(block["id"])
+            else:
+                assert block["type"] in ("thinking", "redacted_thinking"), where
+                assert message["role"] == "assistant", where
+    assert not waiting, f"the conversation ends before the results of {waiting}"
+    json.dumps(messages, allow_nan=False).encode()
+
+
+RULES = {"openai": assert_openai_takes, "anthropic": assert_anthropic_takes}

@@ -1,0 +1,83 @@
+"""One loop, one set of tools, many models: only the model function changes.
+
+A new kind of model is one more entry in CASES.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from agentlib import run_agent
+from agentlib.labs import blue_mugs
+from tests.invariants import assert_sound
+from tests.providers.conftest import need
+from tests.providers.kits import ANTHROPIC, OPENAI
+from tests.providers.rules import RULES
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of model.
+
+    make(request): gives a fresh model function; request: pytest's, for whatever fixtures it needs.
+    scripted: it follows the lab's script, so that the whole run is known. Of a model that decides for itself
+    only what holds for every run is checked, never what it says.
+    """
+
+    make: Callable[[pytest.FixtureRequest], Any]
+    scripted: bool = True
+
+
+def over_http(kit):
+    """The lab's script, told by a server to the provider's official client."""
+
+    def make(request):
+        need(kit.name)
+        server = request.getfixturevalue("server")
+        for reply in blue_mugs.SCRIPT:
+            server.expect_ordered_request(kit.path, method="POST").respond_with_json(kit.body_of(reply))
+        return kit.model(server.url_for(""), blue_mugs.TOOLS)
+
+    return make
+
+
+CASES = {
+    "scripted": Case(lambda request: blue_mugs.model()),
+    "openai": Case(over_http(OPENAI)),
+    "anthropic": Case(over_http(ANTHROPIC)),
+}
+
+
+def story(history):
+    """A history without what may differ from one provider to the other: the ids and the counted tokens."""
+    return [
+        {name: value for name, value in entry.items() if name not in ("id", "usage")} for entry in history
+    ]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_loop_and_tools_run_with_every_model(name, request):
+    model = CASES[name].make(request)
+    run = run_agent(model, blue_mugs.TOOLS, blue_mugs.GOAL)
+    assert_sound(run)
+    for module_name, takes in RULES.items():
+        module = {"openai": OPENAI, "anthropic": ANTHROPIC}[module_name].module
+        for history in run.trace.histories():
+            takes(module.messages_from(history))
+    if CASES[name].scripted:
+        assert (run.stopped, run.steps, run.tool_runs, run.errors) == ("answered", 4, 3, 1)
+        assert run.answer == "North has more blue mugs: 140 against 95."
+        expected = run_agent(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL)
+        assert story(run.history) == story(expected.history)
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_the_ids_of_the_provider_stand_in_the_history_and_go_back_to_it(name, request):
+    model = CASES[name].make(request)
+    run = run_agent(model, blue_mugs.TOOLS, blue_mugs.GOAL)
+    ids = [entry["id"] for entry in run.history if entry["role"] == "tool"]
+    assert ids == [f"{name}_0"] * 3  # used again in each reply, as some servers do
+    last = str(request.getfixturevalue("sent")()[-1]["messages"])
+    assert f"{name}_0" in last
