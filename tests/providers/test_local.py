@@ -1,4 +1,4 @@
-"""The local model: what goes to it, what comes back, what is said when it is missing, and the model itself."""
+"""The local model: what goes to it, what comes back, what is missing, and the model itself."""
 
 import json
 import re
