@@ -1,1 +1,1 @@
-"""The providers' adapters, driven through the official clients, over HTTP, against a server on this computer."""
+"""The providers' adapters, driven through the official clients, over HTTP, by a server on this computer."""

@@ -8,7 +8,7 @@ import re
 
 
 def assert_openai_takes(messages: list[dict]) -> None:
-    """A message with calls is followed at once by one tool message for each of its ids, and by none besides."""
+    """A message with calls is followed at once by one tool message for each of its ids, and no other."""
     assert messages, "at least one message"
     waiting: set[str] = set()
     for number, message in enumerate(messages):
@@ -40,7 +40,7 @@ def assert_openai_takes(messages: list[dict]) -> None:
 
 
 def assert_anthropic_takes(messages: list[dict]) -> None:
-    """Roles take turns, the user begins, and each tool_use has its tool_result at the top of the next message."""
+    """Roles take turns, the user begins; each tool_use has its tool_result at the top of the next message."""
     assert messages, "at least one message"
     waiting: list[str] = []
     ever: set[str] = set()
