@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -11,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from agentlib.__main__ import main
-from agentlib.grading.batch import Task, home_here
-from agentlib.grading.folder import Submission
-from agentlib.grading.home import Home, course_version
-from agentlib.grading.limits import Limits
+from agentlib.grading import RUNGS, Limits, NoRung
+from agentlib.grading.cluster import prepare
+from agentlib.grading.home import course_version
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
 pytest.importorskip("distributed", reason='distributed is missing: pip install -e ".[cluster]"')
@@ -26,17 +26,19 @@ STARTUP_SECONDS = 60
 
 @pytest.fixture
 def cluster(tmp_path):
-    """The address of a scheduler, and its two workers' processes."""
+    """The address of a scheduler, and its two workers' processes: "a" has bubblewrap, if anybody has; "b" has not."""
     place = tmp_path / "scheduler.json"
     common = ["--scheduler-file", str(place), "--host", "127.0.0.1", "--no-dashboard"]
     programs = [["dask_scheduler", "--port", "0"]]
     programs += [["dask_worker", "--no-nanny", "--nthreads", "1", "--name", name] for name in ("a", "b")]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with_it = {**os.environ, "PYTHONPATH": str(ROOT)}
+    without = {**with_it, "PATH": str(tmp_path)}  # programs of the system are not found
     processes = []
     with open(tmp_path / "said", "wb") as said:
         try:
             for program, *more in programs:
                 command = [sys.executable, "-m", f"distributed.cli.{program}", *common, *more]
+                environment = without if "b" in more else with_it
                 process = subprocess.Popen(command, stdout=said, stderr=said, cwd=tmp_path, env=environment)
                 processes.append(process)
                 until = time.monotonic() + STARTUP_SECONDS
@@ -75,24 +77,55 @@ def test_a_batch_survives_the_end_of_a_worker(tmp_path, cluster):
     ]
 
 
-def task(version: str, folder: Path) -> Task:
-    submission = Submission("ann", "", "ex01_write_the_loop", "x.ipynb", folder / "x.ipynb")
-    return Task(submission, b"", "", 0, "time limit", Home(folder, ()), Limits(), version)
+def hand_in(folder: Path, count: int) -> Path:
+    for number in range(count):
+        path = folder / f"student{number:02}" / "ex01_write_the_loop.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(notebook(HONEST + f"\n# {number}"))
+    return folder
 
 
-def test_a_machine_without_the_home_makes_one(tmp_path):
-    with home_here(task(course_version(), tmp_path / "none")) as home:
-        assert (home.folder / "start.py").exists()
-    assert not home.folder.exists()
+def isolations(out: Path) -> set[str]:
+    rows = json.loads((out / "grades.json").read_text())
+    assert {row["points"] for row in rows} == {10}
+    return {row["isolation"] for row in rows}
 
 
-def test_a_machine_with_another_course_grades_nothing(tmp_path):
-    with pytest.raises(RuntimeError, match="another version"), home_here(task("old", tmp_path / "none")):
-        pass
+@pytest.mark.skipif(bool(RUNGS[0].available()), reason=f"bubblewrap {RUNGS[0].available()}")
+def test_each_worker_names_its_own_isolation_and_one_below_what_is_required_gets_nothing(
+    tmp_path, cluster, capsys
+):
+    address, workers = cluster
+    words = ["grade", str(hand_in(tmp_path / "in", 12)), "--quiet", "--dask", address, "--out"]
+    assert main([*words, str(tmp_path / "any")]) == 0
+    found = isolations(tmp_path / "any")
+    assert len(found) == 2
+    assert "bubblewrap" in found
+    capsys.readouterr()
+    assert main([*words, str(tmp_path / "safe"), "--require-isolation", "bubblewrap"]) == 0
+    assert isolations(tmp_path / "safe") == {"bubblewrap"}
+    assert "is not used. No isolation that is safe enough" in capsys.readouterr().err
+    workers[0].kill()
+    workers[0].wait()
+    assert main([*words, str(tmp_path / "none"), "--require-isolation", "bubblewrap"]) == 2
+    assert "No worker of the cluster can grade" in capsys.readouterr().err
+    assert not (tmp_path / "none" / "grades.json").exists()
+
+
+def test_a_worker_makes_a_home_of_its_own(tmp_path):
+    place = prepare(course_version(), Limits(), None, "time limit")
+    assert (place.rung, (place.home.folder / "start.py").exists()) == ("time limit", True)
+    shutil.rmtree(place.home.folder)
+
+
+def test_a_worker_with_another_course_grades_nothing(tmp_path):
+    with pytest.raises(NoRung, match="another version"):
+        prepare("old", Limits(), None, "time limit")
 
 
 def test_a_cluster_that_is_not_there_is_said(tmp_path, capsys):
     (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ann_ex01_write_the_loop.ipynb").write_bytes(notebook(HONEST))
     arguments = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--dask", "tcp://127.0.0.1:1"]
     assert main([*arguments, "--isolation", "time limit"]) == 2
     assert "127.0.0.1:1" in capsys.readouterr().err

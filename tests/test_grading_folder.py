@@ -20,6 +20,7 @@ import pytest
 
 from agentlib.__main__ import main
 from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, make_home, write_results
+from agentlib.grading.commands import folder_problem
 from agentlib.grading.folder import find_submissions, printable, read_submission, who
 from agentlib.grading.results import (
     canvas_text,
@@ -427,6 +428,79 @@ def test_the_command_grades_a_folder(tmp_path, capsys):
     assert "--resume" in capsys.readouterr().err
     assert main([*arguments, "--resume", "--format", "canvas"]) == 0
     assert "ann,,,10" in (tmp_path / "out" / "grades_canvas.csv").read_text()
+
+
+def refusal(capsys, *words: str | Path) -> str:
+    """What `grade` says when it grades nothing."""
+    assert main(["grade", *map(str, words), "--quiet", "--isolation", "time limit"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    return said.err
+
+
+def test_a_folder_that_is_none_of_submissions_is_said_in_one_line(tmp_path, capsys):
+    empty, out = tmp_path / "empty", tmp_path / "out"
+    empty.mkdir()
+    (empty / "notes.txt").write_text("no notebook")
+    for folder, wanted in (
+        (tmp_path / "none", "There is no folder"),
+        (empty, "no notebook (.ipynb) and no archive (.zip)"),
+        (empty / "notes.txt", "is a file. Put it into a folder"),
+        (Path(__file__).parent.parent, "is the course itself"),
+    ):
+        said = refusal(capsys, folder, "--out", out)
+        assert wanted in said
+        assert len(said.splitlines()) == 1
+    assert not out.exists()
+
+
+def test_an_out_that_would_mix_results_with_other_things_is_refused(tmp_path, capsys):
+    folder, other = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "other"
+    (other / "results").mkdir(parents=True)
+    (other / "results" / "precious.csv").write_text("1")
+    for resume in ([], ["--resume"]):
+        assert "holds other things" in refusal(capsys, folder, "--out", other, *resume)
+        assert "is a file" in refusal(capsys, folder, "--out", folder.parent / "other/results/precious.csv")
+    assert (other / "results" / "precious.csv").exists()
+    assert "holds other things" in refusal(capsys, folder, "--out", tmp_path)
+
+
+def test_a_batch_that_ended_before_its_first_result_can_go_on(tmp_path):
+    (tmp_path / "out" / "results").mkdir(parents=True)
+    for resume in ([], ["--resume"]):
+        assert (
+            folder_problem(hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out", resume=bool(resume)) == ""
+        )
+
+
+def test_it_is_said_how_many_earlier_results_still_hold(tmp_path, capsys):
+    folder, out = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG), tmp_path / "out"
+    words = [
+        "grade",
+        str(folder),
+        "--out",
+        str(out),
+        "--quiet",
+        "--isolation",
+        "time limit",
+        "--workers",
+        "1",
+    ]
+    assert main(words) == 0
+    assert "earlier" not in capsys.readouterr().out
+    hand_in(folder, ben=RIGHT)
+    assert main([*words, "--resume"]) == 0
+    assert "1 of 2 earlier results still hold." in capsys.readouterr().out
+    assert main([*words, "--resume", "--seed", "1"]) == 0
+    assert "None of the 2 earlier results still holds: the course," in capsys.readouterr().out
+
+
+def test_a_folder_without_an_exercise_of_the_course_is_said(tmp_path, capsys):
+    (tmp_path / "in" / "ann").mkdir(parents=True)
+    (tmp_path / "in" / "ann" / "thesis.ipynb").write_bytes(b'{"nbformat": 4, "cells": []}')
+    words = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--quiet"]
+    assert main([*words, "--isolation", "time limit"]) == 2
+    assert "Is it the right folder?" in capsys.readouterr().err
 
 
 def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys):

@@ -7,16 +7,19 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentlib.grading.batch import Batch, dask_pool, grade_folder, local_pool
-from agentlib.grading.home import temporary_home
+from agentlib.grading.batch import Batch, Task, grade_folder, grade_task, local_pool
+from agentlib.grading.cluster import connect
+from agentlib.grading.folder import find_submissions
+from agentlib.grading.grade import Row
+from agentlib.grading.home import Home, temporary_home
 from agentlib.grading.ladder import NoRung, banner, choose_rung
 from agentlib.grading.limits import Limits
 from agentlib.grading.results import write_results
-from agentlib.grading.rungs import RUNGS
+from agentlib.grading.rungs import RUNGS, Rung
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -44,55 +47,129 @@ def default_workers() -> int:
     return os.cpu_count() or 1
 
 
+@dataclass(frozen=True)
+class Graders:
+    """Who grades: processes on this machine, in the home that is given, or a cluster.
+
+    work: grades one task. rung, home: where; None = each worker of the cluster has its own. said: banners.
+    """
+
+    make_executor: Callable[[int], Executor]
+    workers: int
+    work: Callable[[Task], Row] = grade_task
+    rung: Rung | None = None
+    home: Home | None = None
+    said: tuple[str, ...] = ()
+
+
 @contextlib.contextmanager
-def executors(arguments: argparse.Namespace) -> Iterator[tuple[Callable[[int], Executor], int]]:
-    """Give what makes executors, and how many tasks run at a time: on a cluster, or on this machine."""
+def graders(arguments: argparse.Namespace, limits: Limits) -> Iterator[Graders]:
+    """Prepare who grades, on a cluster or on this machine. Raises NoRung, OSError and ImportError."""
+    require, only = arguments.require_isolation, arguments.isolation
     if arguments.dask:
-        with dask_pool(arguments.dask) as (make_executor, workers):
-            yield make_executor, arguments.workers or workers
+        with connect(arguments.dask, limits, require, only) as cluster:
+            yield Graders(cluster.make_executor, cluster.workers, cluster.work, said=cluster.said)
     else:
-        yield local_pool, arguments.workers or default_workers()
+        with temporary_home() as home:
+            choice = choose_rung(home, limits, require, only)
+            said = (banner(choice),)
+            yield Graders(local_pool, default_workers(), rung=choice.rung, home=home, said=said)
+
+
+OURS = {"results", "feedback", "grades.csv", "grades.json", "class.html"}
+COURSE_DIR = Path(__file__).resolve().parents[2]
+
+
+def folder_problem(folder: Path, out: Path, *, resume: bool) -> str:
+    """Say in one line why a folder cannot be graded into another, "" if it can. resume: go on with results."""
+    if folder.is_file():
+        return f"{folder} is a file. Put it into a folder, and grade that."
+    if not folder.is_dir():
+        return f"There is no folder {folder}."
+    if folder.resolve() == COURSE_DIR and (COURSE_DIR / "solutions").is_dir():
+        return f"{folder} is the course itself; choose the folder with the submissions."
+    if out.resolve().is_relative_to(folder.resolve()):
+        return "The results cannot stand in the folder that is graded; choose another --out."
+    if out.exists() and not out.is_dir():
+        return f"{out} is a file; choose another --out."
+    if other_things(out):
+        return f"{out} holds other things ({other_things(out)[0]}); choose another --out."
+    if not resume and kept_results(out):
+        return f"{out} holds results. Go on with --resume, or choose another --out."
+    if not find_submissions(folder):
+        return f"In {folder} is no notebook (.ipynb) and no archive (.zip)."
+    return ""
+
+
+def other_things(out: Path) -> list[str]:
+    """List what is in a folder for results and does not come from grading."""
+    names = [path.name for path in out.iterdir()] if out.is_dir() else []
+    theirs = [name for name in names if name not in OURS and not name.startswith("grades_")]
+    results = [path.name for path in (out / "results").iterdir()] if "results" in names else []
+    return sorted(theirs + [name for name in results if not name.endswith((".json", ".part"))])
+
+
+def kept_results(out: Path) -> dict[str, bytes]:
+    """Read the results in a folder: for the name of each file, its content."""
+    return {path.name: path.read_bytes() for path in (out / "results").glob("*.json")}
+
+
+def taken_over(before: dict[str, bytes], after: dict[str, bytes]) -> str:
+    """Say how many of the results that were there before still hold; "" if there were none."""
+    if not before:
+        return ""
+    same = sum(after.get(name) == content for name, content in before.items())
+    if same:
+        return f"{same} of {len(before)} earlier results still hold."
+    return (
+        f"None of the {len(before)} earlier results still holds: the course, the submissions, the limits, "
+        "the seed or the isolation are others."
+    )
 
 
 def run_grade(arguments: argparse.Namespace) -> int:
     """Grade a folder. Returns 0, or 2 if that cannot be done."""
     folder, out = Path(arguments.folder), Path(arguments.out)
-    if not folder.is_dir():
-        print(f"There is no folder {folder}.", file=sys.stderr)
+    problem_here = folder_problem(folder, out, resume=arguments.resume)
+    if problem_here:
+        print(problem_here, file=sys.stderr)
         return 2
-    if out.resolve().is_relative_to(folder.resolve()):
-        print("The results cannot stand in the folder that is graded; choose another --out.", file=sys.stderr)
-        return 2
-    if not arguments.resume and (out / "results").is_dir() and any((out / "results").iterdir()):
-        print(f"{out} holds results. Go on with --resume, or choose another --out.", file=sys.stderr)
-        return 2
+    before = kept_results(out)
     limits = replace(Limits(), **dict(arguments.limit))
-    with temporary_home() as home:
-        try:
-            choice = choose_rung(home, limits, arguments.require_isolation, arguments.isolation)
-        except NoRung as problem:
-            print(problem, file=sys.stderr)
-            return 2
-        print(banner(choice), file=sys.stderr)
-        try:
-            with executors(arguments) as (make_executor, workers):
-                batch = Batch(
-                    folder, out, choice.rung, home, limits, arguments.seed, workers, arguments.resume
-                )
-                rows = grade_folder(batch, make_executor, progress_bar(arguments.quiet))
-        except ImportError as problem:
-            print(f'{problem}. Run: {sys.executable} -m pip install -e ".[cluster]"', file=sys.stderr)
-            return 2
-        except OSError as problem:
-            print(problem, file=sys.stderr)
-            return 2
-        except KeyboardInterrupt:
-            print("\nStopped. What was graded is kept; go on with --resume.", file=sys.stderr)
-            return 130
+    try:
+        with graders(arguments, limits) as who:
+            print("\n".join(who.said), file=sys.stderr)
+            batch = Batch(
+                folder,
+                out,
+                who.rung,
+                who.home,
+                limits,
+                arguments.seed,
+                arguments.workers or who.workers,
+                arguments.resume,
+                f"{arguments.require_isolation} {arguments.isolation}",
+            )
+            rows = grade_folder(batch, who.make_executor, progress_bar(arguments.quiet), who.work)
+    except ImportError as problem:
+        print(f'{problem}. Run: {sys.executable} -m pip install -e ".[cluster]"', file=sys.stderr)
+        return 2
+    except (NoRung, OSError) as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nStopped. What was graded is kept; go on with --resume.", file=sys.stderr)
+        return 130
     write_results(rows, out, arguments.format)
     counts = Counter(row.status for row in rows)
-    said = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing was handed in"
+    said = ", ".join(f"{count} {status}" for status, count in counts.items())
+    held = taken_over(before, kept_results(out))
+    if held:
+        print(held)
     print(f"{len(rows)} submissions: {said}. Results: {out / 'grades.csv'}, {out / 'class.html'}")
+    if not any(row.exercise for row in rows):
+        print(f"Nothing in {folder} is an exercise of this course. Is it the right folder?", file=sys.stderr)
+        return 2
     return 0
 
 
