@@ -17,7 +17,7 @@ from agentlib.grading.cluster import prepare
 from agentlib.grading.home import course_version
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
-pytest.importorskip("distributed", reason='distributed is missing: pip install -e ".[cluster]"')
+distributed = pytest.importorskip("distributed", reason='distributed is missing: pip install -e ".[cluster]"')
 
 ROOT = Path(__file__).parent.parent
 COUNT = 40
@@ -26,7 +26,7 @@ STARTUP_SECONDS = 60
 
 @pytest.fixture
 def cluster(tmp_path):
-    """The address of a scheduler, and its two workers' processes: "a" has bubblewrap, if anybody has; "b" has not."""
+    """The address of a scheduler, and its two workers' processes; the second finds no bubblewrap."""
     place = tmp_path / "scheduler.json"
     common = ["--scheduler-file", str(place), "--host", "127.0.0.1", "--no-dashboard"]
     programs = [["dask_scheduler", "--port", "0"]]
@@ -44,7 +44,10 @@ def cluster(tmp_path):
                 until = time.monotonic() + STARTUP_SECONDS
                 while not place.exists() and time.monotonic() < until:
                     time.sleep(0.05)
-            yield json.loads(place.read_text())["address"], processes[1:]
+            address = json.loads(place.read_text())["address"]
+            with distributed.Client(address) as client:
+                client.wait_for_workers(2, timeout=STARTUP_SECONDS)
+            yield address, processes[1:]
         finally:
             for process in reversed(processes):
                 process.kill()

@@ -19,22 +19,20 @@ from agentlib.checks import EXERCISES
 from agentlib.checks.notebook import NotebookProblem
 from agentlib.grading.folder import Submission, find_submissions, read_submission
 from agentlib.grading.grade import CRASHED, Row, grade_notebook, seed_for, unreadable
-from agentlib.grading.home import Home, course_version, temporary_home
+from agentlib.grading.home import Home, course_version
 from agentlib.grading.limits import Limits
 from agentlib.grading.rungs import RUNGS, Rung
 from agentlib.grading.submission import exercise_in
 
-__all__ = ["Batch", "Task", "dask_pool", "grade_folder", "local_pool"]
-
-CONNECT_SECONDS = 5
-"""A scheduler that has not answered by then is not there."""
+__all__ = ["Batch", "Task", "grade_folder", "grade_task", "local_pool"]
 
 
 @dataclass(frozen=True)
 class Task:
     """One submission on its way to a worker, with its content.
 
-    digest: of everything that the grade depends on. version: of the course.
+    digest: of everything that the grade depends on. rung, home: where its code runs; on the way to a worker
+    of a cluster, which has its own, "" and None.
     """
 
     submission: Submission
@@ -42,28 +40,29 @@ class Task:
     digest: str
     seed: int
     rung: str
-    home: Home
+    home: Home | None
     limits: Limits
-    version: str
 
 
 @dataclass(frozen=True)
 class Batch:
     """How a folder is to be graded.
 
-    folder: with the submissions. out: for results. rung, home: where the code runs. limits: for each one.
-    seed: of the batch; each student's own comes from it. workers: how many are graded at a time.
-    resume: True = take over results that are there and still hold.
+    folder: with the submissions. out: for results. rung, home: where the code runs; None = each worker of a
+    cluster has its own. limits: for each one. seed: of the batch; each student's own comes from it.
+    workers: how many are graded at a time. resume: True = take over results that are there and still hold.
+    asked: which isolation the workers of a cluster were asked for, in words.
     """
 
     folder: Path
     out: Path
-    rung: Rung
-    home: Home
+    rung: Rung | None
+    home: Home | None
     limits: Limits
     seed: int = 0
     workers: int = 1
     resume: bool = False
+    asked: str = ""
 
     @property
     def results(self) -> Path:
@@ -86,33 +85,18 @@ def grade_task(task: Task) -> Row:
         return unreadable(
             found.student, "", found.file, "Neither its name nor its cells say which exercise it is."
         )
-    with home_here(task) as home:
-        row = grade_notebook(
-            task.data,
-            exercise,
-            rung,
-            home,
-            task.limits,
-            student=found.student,
-            file=found.file,
-            seed=seed_for(f"{found.student} {found.number}".strip(), exercise.name, task.seed),
-        )
+    assert task.home is not None
+    row = grade_notebook(
+        task.data,
+        exercise,
+        rung,
+        task.home,
+        task.limits,
+        student=found.student,
+        file=found.file,
+        seed=seed_for(f"{found.student} {found.number}".strip(), exercise.name, task.seed),
+    )
     return replace(row, number=found.number)
-
-
-@contextlib.contextmanager
-def home_here(task: Task) -> Iterator[Home]:
-    """Give the home of the batch, or make one on a machine that has it not.
-
-    Raises RuntimeError if that machine has another version of the course, which may grade otherwise.
-    """
-    if (task.home.folder / "start.py").exists():
-        yield task.home
-        return
-    if course_version() != task.version:
-        raise RuntimeError("this worker has another version of the course than the batch")
-    with temporary_home() as home:
-        yield home
 
 
 def end_with_parent() -> None:
@@ -135,35 +119,23 @@ def local_pool(workers: int) -> Executor:
     return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
 
 
-@contextlib.contextmanager
-def dask_pool(address: str) -> Iterator[tuple[Callable[[int], Executor], int]]:
-    """Connect to a Dask cluster; gives what makes an executor of it, and how many tasks it runs at a time.
-
-    address: of its scheduler, such as "tcp://127.0.0.1:8786". Raises OSError if nothing answers there, and
-    ImportError without the package distributed.
-    """
-    import distributed  # noqa: PLC0415  large, and an extra
-
-    with distributed.Client(address, timeout=CONNECT_SECONDS) as client:
-        yield lambda workers: client.get_executor(pure=False), max(1, sum(client.nthreads().values()))
-
-
 def grade_folder(
     batch: Batch,
     make_executor: Callable[[int], Executor] = local_pool,
     progress: Callable[[int, int], None] | None = None,
+    work: Callable[[Task], Row] = grade_task,
 ) -> list[Row]:
     """Grade everything in a folder and give the rows, one for each submission.
 
     make_executor: makes an executor from a number of workers; called again if one breaks.
     progress: called with the number of rows that are there and of all that there will be.
+    work: grades one, in a worker.
     Each row is written to a file of its own as soon as it is there; a batch that was killed goes on with
     `resume`. Raises OSError if there is no such folder.
     """
     submissions = find_submissions(batch.folder)
     batch.results.mkdir(parents=True, exist_ok=True)
-    course = course_version()
-    version = _version(batch, course)
+    version = _version(batch)
     rows: dict[str, Row] = {}
 
     def keep(key: str, row: Row, digest: str = "") -> None:
@@ -190,17 +162,20 @@ def grade_folder(
             if old is not None:
                 keep(key, old)
                 continue
-            rung = batch.rung.name
-            yield Task(found, data, digest, batch.seed, rung, batch.home, batch.limits, course)
+            rung = batch.rung.name if batch.rung else ""
+            yield Task(found, data, digest, batch.seed, rung, batch.home, batch.limits)
 
-    for task, row in _run(tasks(), make_executor, batch.workers):
+    for task, row in _run(tasks(), make_executor, batch.workers, work):
         keep(key_of(task.submission, batch.folder), row, task.digest)
     _remove_others(batch.results, rows)
     return _with_doubles([rows[key_of(found, batch.folder)] for found in submissions])
 
 
 def _run(
-    tasks: Iterable[Task], make_executor: Callable[[int], Executor], workers: int
+    tasks: Iterable[Task],
+    make_executor: Callable[[int], Executor],
+    workers: int,
+    work: Callable[[Task], Row],
 ) -> Iterator[tuple[Task, Row]]:
     """Run tasks, a few at a time. If a worker dies, those that were running are run again one by one."""
     suspects: list[Task] = []
@@ -220,7 +195,7 @@ def _run(
                         more = more and alone
                         break
                     try:
-                        running[executor.submit(grade_task, task)] = task
+                        running[executor.submit(work, task)] = task
                     except BrokenExecutor:
                         suspects.append(task)
                         broken = True
@@ -255,9 +230,10 @@ def _crashed(task: Task, why: str) -> Row:
     return replace(row, number=found.number)
 
 
-def _version(batch: Batch, course: str) -> str:
+def _version(batch: Batch) -> str:
     """Name everything that a grade depends on besides the submission itself."""
-    return json.dumps([course, batch.seed, batch.rung.name, asdict(batch.limits)], sort_keys=True)
+    isolation = batch.rung.name if batch.rung else f"cluster {batch.asked}"
+    return json.dumps([course_version(), batch.seed, isolation, asdict(batch.limits)], sort_keys=True)
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

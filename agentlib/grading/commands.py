@@ -81,7 +81,10 @@ COURSE_DIR = Path(__file__).resolve().parents[2]
 
 
 def folder_problem(folder: Path, out: Path, *, resume: bool) -> str:
-    """Say in one line why a folder cannot be graded into another, "" if it can. resume: go on with results."""
+    """Say in one line why a folder cannot be graded into another, "" if it can.
+
+    resume: results that are there are no hindrance.
+    """
     if folder.is_file():
         return f"{folder} is a file. Put it into a folder, and grade that."
     if not folder.is_dir():
