@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentlib.errors import AgentLibError, TraceFileError
 from agentlib.labs import blue_mugs, capitals, shop, trains, weather
 from agentlib.loop import run_agent
-from agentlib.messages import Entry, ModelFunction
+from agentlib.messages import Entry, ModelFunction, describe
 from agentlib.plain import whole_number
 from agentlib.providers import anthropic, local, openai
 from agentlib.run import Run
@@ -27,7 +27,7 @@ from agentlib.trace import Trace
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-__all__ = ["LABS", "PROVIDERS", "add_record", "load_recordings", "record_runs"]
+__all__ = ["LABS", "PROVIDERS", "add_record", "load_recordings", "models_of", "record_runs"]
 
 LABS: Mapping[str, ModuleType] = {
     lab.__name__.rpartition(".")[2]: lab for lab in (weather, blue_mugs, shop, capitals, trains)
@@ -107,6 +107,30 @@ def _is_there(path: Path, about: Entry, max_steps: int) -> bool:
     return True
 
 
+def models_of(provider: str, tools: Any, name: str = "", **settings: Any) -> Callable[..., ModelFunction]:
+    """Open a provider's client and give a function `make(seed=0, system="") -> model`.
+
+    provider: "openai", "anthropic" or "local". tools, settings: as for the provider's `model`.
+    name: the provider's name of a model; "" will do for the local one. The seed is for the local model alone.
+    Raises ValueError for an unknown provider or a name that is missing, ProviderError as its `client` does.
+    """
+    if provider not in PROVIDERS:
+        raise ValueError(f"There is no provider {describe(provider)}; there are {', '.join(PROVIDERS)}.")
+    if not name and provider != "local":
+        raise ValueError(f"Say which model of {provider} is meant.")
+    module = PROVIDERS[provider]
+    client = module.client()
+
+    def make(seed: int = 0, system: str = "") -> ModelFunction:
+        own = {"seed": seed} if module is local else {}
+        made: ModelFunction = module.model(
+            client, name or local.MODEL, tools, system=system, **settings, **own
+        )
+        return made
+
+    return make
+
+
 def load_recordings(folder: str | Path) -> list[Trace]:
     """Load the recorded runs of a folder, in the order of their seeds.
 
@@ -144,37 +168,29 @@ def number_from(least: int) -> Callable[[str], int]:
 
 def model_maker(arguments: argparse.Namespace, about: Entry) -> MakeModel:
     """Make the function that makes a model for a seed. Raises ProviderError if it cannot be asked."""
-    provider, tools = PROVIDERS[arguments.provider], LABS[arguments.lab].TOOLS
-    settings = about["settings"]
-    if provider is local:
+    tools, name, settings = LABS[arguments.lab].TOOLS, about["model"], about["settings"]
+    if arguments.provider == "local":
         local.weights()
-
-        def fresh(seed: int) -> ModelFunction:
-            # A fresh client too: what the cache holds of the run before must not touch this one.
-            return local.model(local.client(threads=1), about["model"], tools, seed=seed, **settings)
-
-        return fresh
-    client = provider.client()
-
-    def seeded(seed: int) -> ModelFunction:
-        made: ModelFunction = provider.model(client, about["model"], tools, **settings)
-        return made
-
-    return seeded
+        # A fresh client for each run: what is in the cache from the run before must not touch this one.
+        return lambda seed: models_of("local", tools, name, **settings)(seed)
+    return models_of(arguments.provider, tools, name, **settings)
 
 
 def description(arguments: argparse.Namespace) -> Entry:
     """Say how the runs are made, for the first line of each file."""
-    settings = {
-        "temperature": arguments.temperature,
-        ("max_completion_tokens" if arguments.provider == "openai" else "max_tokens"): arguments.max_tokens,
+    settings: Entry = {
+        ("max_completion_tokens" if arguments.provider == "openai" else "max_tokens"): arguments.max_tokens
     }
+    if arguments.temperature is not None:
+        warmth = {"temperature": arguments.temperature}
+        # This provider's client has no argument for it.
+        settings |= {"extra_body": warmth} if arguments.provider == "anthropic" else warmth
     packages = (*PACKAGES[arguments.provider], "agentlib")
     return {
         "provider": arguments.provider,
         "model": arguments.model or local.MODEL,
         "made_with": ", ".join(f"{package} {_version_of(package)}" for package in packages),
-        "settings": {name: value for name, value in settings.items() if value is not None},
+        "settings": settings,
     }
 
 
