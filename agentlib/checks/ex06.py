@@ -1,20 +1,21 @@
 """ex06: every call answered. A reply may make several requests at once."""
 
 from collections import Counter
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
 from agentlib.checks import loops
-from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.checks.exercise import Called, Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.checks.loops import agent, script
 from agentlib.checks.player import shortened
 from agentlib.checks.reading import (
     call_words,
     crash,
-    holds,
     is_request,
     is_result,
     requests_in,
+    results_in,
     same_call,
     sketch,
     times,
@@ -35,14 +36,14 @@ def together(requests: list[Entry], ids: list[Any]) -> Entry:
     return reply
 
 
-def batches(
-    world: World, replies: list[Entry], results: dict[str, list[Any]], wanted: list[list[Any]]
-) -> Scenario:
-    """A model that gives these replies and then an answer. wanted: what each reply's requests should get."""
+def batches(world: World, replies: list[Entry], results: dict[str, list[Any]]) -> Scenario:
+    """A model that gives these replies and then an answer."""
     text = world.answer()
-    facts = {"replies": replies, "wanted": wanted, "answer": text}
+    facts = {"replies": replies, "answer": text}
+    # So many steps that a loop which counts requests as steps does not come to its limit here.
+    limit = 2 + sum(len(_calls(reply)) for reply in replies)
     model = script([*replies, answer(text)])
-    return agent(world.goal(), model, tools_of(results), len(replies) + 1, facts, max_steps=len(replies) + 3)
+    return agent(world.goal(), model, tools_of(results), len(replies) + 1, facts, max_steps=limit)
 
 
 def scenarios(rng: Random) -> dict[str, Scenario]:
@@ -52,6 +53,8 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     got = [world.result() for _ in range(6)]
     names = [f"call_{world.number()}" for _ in range(3)]
     failure = world.failure()
+    again = world.request(a)
+    kinds: list[Any] = [{"rows": [world.number(), None]}, world.number(), [world.number()], 0, None]
     return {
         **loops.loop_scenarios(world),
         "batches": batches(
@@ -62,21 +65,21 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
                 # Ids come again from reply to reply: they name a request within its own reply.
                 together([world.request(a), world.request(b)], [names[1], names[0]]),
                 together([world.request(b)], [names[0]]),
+                # So do requests: two that are equal stand beside each other, and one stood there before.
+                together([again, world.request(b), again], names),
+                together([again], [names[2]]),
             ],
-            {a: [got[0], got[2], got[4]], b: [got[1], got[3], got[5], "0"]},
-            [[got[0], got[1], got[2]], [got[3]], [got[4], got[5]], ["0"]],
+            {a: [kinds[0], got[0], kinds[1], got[1], got[2], kinds[4]], b: [kinds[2], "0", kinds[3], got[3]]},
         ),
         "failure beside good ones": batches(
             world,
             [together([world.request(a), world.request(b), world.request(a)], names)],
             {a: [got[0], got[2]], b: [ValueError(failure)]},
-            [[got[0], failure, got[2]]],
         ),
         "unknown beside good ones": batches(
             world,
             [together([world.request(a), world.request(missing), world.request(b)], names)],
             {a: [got[1]], b: [got[3]]},
-            [[got[1], missing, got[3]]],
         ),
         "odd ids": batches(
             world,
@@ -85,9 +88,9 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
                     [world.request(a), world.request(b), world.request(a)], [names[0], names[0], names[1]]
                 ),
                 together([world.request(b), world.request(a)], [..., names[2]]),
+                together([world.request(a), world.request(b)], [..., ...]),
             ],
             {a: [got[0], got[1], got[2]], b: [got[3], got[4]]},
-            [[got[0], got[3], got[1]], [got[4], got[2]]],
         ),
         "endless batches": agent(
             world.goal(),
@@ -112,12 +115,18 @@ def _calls(reply: Entry) -> list[Entry]:
     return calls
 
 
+OWN_REPLY = "The id was used in an earlier reply too; ids count only within their own reply."
+
+
+def _ids_before(log: Log, number: int) -> set[Any]:
+    return {call.get("id") for reply in log.facts["replies"][:number] for call in _calls(reply)} - {None}
+
+
 def runs_all(logs: Logs) -> Fault | None:
     """Every request of a batch runs once, with its input, before the model is asked again."""
     log = logs["batches"]
-    known = log.scenario.args[1]
     for number, reply in enumerate(log.facts["replies"]):
-        wanted = [call for call in _calls(reply) if call["tool"] in known]
+        wanted = _calls(reply)
         ran = _runs_after(log, number)
         if ran is None:
             return crash(log) or Fault(
@@ -125,98 +134,251 @@ def runs_all(logs: Logs) -> Fault | None:
                 "more, and "
                 f"the function returned {shortened(json_text(log.outcome.get('returned')))}"
             )
-        many = f"reply {number + 1} made {len(wanted)} requests"
-        if len(ran) < len(wanted) or not _same_runs(ran, wanted):
-            fault = crash(log) if len(log.asks) == number + 1 else None
-            if fault is not None:
-                return Fault(f"{many}; {len(ran)} ran, then: {fault.seen}", fault.hint)
-            got = ", ".join(call_words(tool, input) for tool, input in ran) or "nothing"
-            if len(ran) > len(wanted):
-                return Fault(
-                    f"{many}; {len(ran)} ran: {got}",
-                    "Each request runs once. Is a tool called in two places?",
-                )
-            return Fault(
-                f"{many}; what ran was: {got}",
-                '`reply["calls"]` is a list. What goes round over it?',
-            )
+        if _counted((run.tool, run.kwargs) for run in ran) != _counted(_pair(call) for call in wanted):
+            return _wrong_runs(log, number, wanted, ran)
     return None
 
 
-def _runs_after(log: Log, number: int) -> list[tuple[str, Entry]] | None:
+def _wrong_runs(log: Log, number: int, wanted: list[Entry], ran: list[Called]) -> Fault:
+    many = f"reply {number + 1} made {len(wanted)} request{'s' if len(wanted) > 1 else ''}"
+    fault = crash(log) if len(log.asks) == number + 1 else None
+    if fault is not None and len(ran) < len(wanted):
+        return Fault(f"{many}; {len(ran)} ran, then: {fault.seen}", fault.hint)
+    got = ", ".join(call_words(run.tool, run.kwargs) for run in ran) or "nothing"
+    if len(ran) > len(wanted):
+        return Fault(
+            f"{many}; {len(ran)} ran: {got}", "Each request runs once. Is a tool called in two places?"
+        )
+    left = _counted(_pair(call) for call in wanted) - _counted((run.tool, run.kwargs) for run in ran)
+    out = [call for call in wanted if _key(*_pair(call)) in left]
+    before = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
+    if any(len([one for one in before if _pair(one) == _pair(call)]) > 1 for call in out):
+        return Fault(
+            f"{many}; what ran was: {got}; {call_words(*_pair(out[0]))} had been asked for before and was "
+            "left out",
+            "A request that equals another one is a request of its own: it runs, and has its own result.",
+        )
+    later = _runs_after(log, number + 1) or []
+    if ran and any(_key(*_pair(call)) == _key(run.tool, run.kwargs) for call in out[:1] for run in later[:1]):
+        return Fault(
+            f"{many}; the model was asked again when {len(ran)} had run",
+            "First all requests of the reply, then the next call. What is inside the loop over the calls?",
+        )
+    if any(call.get("id") in _ids_before(log, number) for call in out):
+        return Fault(
+            f"{many}; what ran was: {got}; {call_words(*_pair(out[0]))} with the id "
+            f"{json_text(out[0].get('id'))} was left out",
+            OWN_REPLY,
+        )
+    return Fault(f"{many}; what ran was: {got}", '`reply["calls"]` is a list. What goes round over it?')
+
+
+def _runs_after(log: Log, number: int) -> list[Called] | None:
     """The tools that ran between reply `number` and the next call; None if that reply was never given."""
     asks = [index for index, call in enumerate(log.calls) if call.name == "model"]
     if number >= len(asks):
         return None
     end = asks[number + 1] if number + 1 < len(asks) else len(log.calls)
-    return [(call.tool, call.kwargs) for call in log.calls[asks[number] + 1 : end]]
+    return log.calls[asks[number] + 1 : end]
 
 
-def _same_runs(ran: list[tuple[str, Entry]], wanted: list[Entry]) -> bool:
-    one = Counter(f"{tool} {json_text(dict(sorted(input.items())))}" for tool, input in ran)
-    two = Counter(f"{call['tool']} {json_text(dict(sorted(call['input'].items())))}" for call in wanted)
-    return one == two
+def _pair(call: Entry) -> tuple[str, Any]:
+    return call["tool"], call["input"]
+
+
+def _key(tool: str, input: Any) -> str:
+    return f"{tool} {json_text(dict(sorted(input.items())))}"
+
+
+def _counted(pairs: Iterable[tuple[str, Any]]) -> Counter[str]:
+    return Counter(_key(tool, input) for tool, input in pairs)
 
 
 def _answered(log: Log, ids_count: bool = True) -> Fault | None:
-    """In each call's history every request of the reply before has one result, in order, with its id."""
+    """In each call's history every reply stands once, and behind it one result for each of its requests."""
+    earlier: list[list[Entry]] = []
     for number, reply in enumerate(log.facts["replies"]):
-        calls, wanted = _calls(reply), log.facts["wanted"][number]
-        what = f"reply {number + 1} made {len(calls)} requests"
+        calls = _calls(reply)
+        many = f"{len(calls)} request{'s' if len(calls) > 1 else ''}"
+        what = f"reply {number + 1} made {many}"
         if number + 1 >= len(log.histories):
             fault = crash(log)
             if fault is not None:
                 return Fault(f"{what}; then: {fault.seen}", fault.hint)
             return Fault(
                 f"{what}; after that the model was not asked again, and the function returned "
-                f"{shortened(json_text(log.outcome.get('returned')))}"
+                f"{shortened(json_text(log.outcome.get('returned')))}",
+                "A result is no end. What has to happen after it, so that the model can read it?",
             )
         history = log.histories[number + 1]
-        places = [index for index, entry in enumerate(history) if is_request(entry)]
         read = f"{what}; call {number + 2} read {sketch(history)}"
-        made = requests_in(history)
-        before = sum(len(_calls(earlier)) for earlier in log.facts["replies"][:number])
-        if len(made) < before + len(calls) or not all(
-            same_call(have, want["tool"], want["input"])
-            for have, want in zip(made[before:], calls, strict=False)
-        ):
-            return Fault(
-                f"{read}; the requests themselves are not all there",
-                "The reply goes into the history as it came, with all its calls, before the results.",
-            )
-        # A loop may write each request of a batch as an entry of its own, followed by its result.
-        first = next(index for index in places if len(requests_in(history[: index + 1])) > before)
-        results = [entry for entry in history[first:] if is_result(entry)]
+        fault = _recorded(log, number, history, read)
+        if fault is not None:
+            return fault
+        parts = _parts(history)
+        results = parts[number][1]
+        for place, before in enumerate(earlier):
+            if parts[place][1] != before and results:
+                return Fault(
+                    f"{read}; the results behind reply {place + 1} are not those of the call before",
+                    "The history only grows: at its end, by a reply and by the results of this reply.",
+                )
         if len(results) != len(calls):
-            return Fault(
-                f"{read}; {len(results)} results stand behind it",
-                "Count: as many results as requests, one by one, before the model is asked again.",
-            )
-        for call, entry, want in zip(calls, results, wanted, strict=True):
-            asked = call_words(call["tool"], call["input"])
-            if not holds(entry.get("result"), want):
-                if any(holds(other.get("result"), want) for other in results):
-                    return Fault(
-                        f"{what}; the result of {asked} stands in another place: {sketch(results)}",
-                        "The results stand in the order of the requests. Where does the order change?",
-                    )
+            return _wrong_count(log, number, len(results), read)
+        fault = _results_fit(log, number, results, what, ids_count)
+        if fault is not None:
+            return fault
+        if ids_count and reply["type"] == "tools":
+            had = [call.get("id") for call in requests_in([parts[number][0]])]
+            if had != [call["id"] for call in calls]:
                 return Fault(
-                    f"{what}; the result of {asked} should hold {shortened(json_text(want))}, and is "
-                    f"{shortened(json_text(entry.get('result')))}"
+                    f"{what}; in the history its requests have the ids {shortened(json_text(had))}",
+                    "The reply goes into the history as it came, ids and all.",
                 )
-            if ids_count and reply["type"] == "tools" and entry.get("id") != call["id"]:
-                return Fault(
-                    f"{what}; the request with the id {json_text(call['id'])} got a result with the id "
-                    f"{json_text(entry.get('id'))}",
-                    'Each result carries the id of its own request: `"id": call["id"]`.',
-                )
+        earlier.append(results)
     return None
+
+
+def _parts(history: list[Any]) -> list[tuple[Entry, list[Entry]]]:
+    """Each reply that asks for tools, with the results that stand behind it and before the next one."""
+    parts: list[tuple[Entry, list[Entry]]] = []
+    for entry in history:
+        if is_request(entry):
+            parts.append((entry, []))
+        elif is_result(entry) and parts:
+            parts[-1][1].append(entry)
+    return parts
+
+
+def _recorded(log: Log, number: int, history: list[Any], read: str) -> Fault | None:
+    """Every reply so far must stand in the history once, in one piece."""
+    wanted = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
+    made = requests_in(history)
+    parts = _parts(history)
+    pieces = len(parts) - number
+    if len(made) > len(wanted):
+        return Fault(
+            f"{read}; {len(made)} requests stand there, and {len(wanted)} were made",
+            "Each reply goes into the history once. How many lines put it, or its requests, in?",
+        )
+    if len(made) < len(wanted) or not all(
+        same_call(have, want["tool"], want["input"]) for have, want in zip(made, wanted, strict=True)
+    ):
+        return Fault(
+            f"{read}; the requests themselves are not all there",
+            "The reply goes into the history as it came, with all its calls, before the results.",
+        )
+    if pieces > 1:
+        return Fault(
+            f"{read}; the reply stands there in {pieces} pieces",
+            "The reply goes in once, with all its calls, and the results follow. What do you append for "
+            "each call?",
+        )
+    return None
+
+
+def _wrong_count(log: Log, number: int, count: int, read: str) -> Fault:
+    calls = _calls(log.facts["replies"][number])
+    made = sum(len(_calls(reply)) for reply in log.facts["replies"][: number + 1])
+    if count == 0 and len(results_in(log.histories[number + 1])) == made:
+        return Fault(f"{read}; the results stand before it", "First the reply, then its results.")
+    used = any(call.get("id") in _ids_before(log, number) for call in calls)
+    return Fault(
+        f"{read}; {count} result{' stands' if count == 1 else 's stand'} behind it",
+        OWN_REPLY
+        if used and count < len(calls)
+        else "Count: as many results as requests, one by one, before the model is asked again.",
+    )
+
+
+def _results_fit(log: Log, number: int, results: list[Entry], what: str, ids_count: bool) -> Fault | None:
+    """Each result is what its own request gave, with its id and its tool."""
+    reply = log.facts["replies"][number]
+    batch = reply["type"] == "tools"
+    calls = _calls(reply)
+    ids_count = ids_count and batch
+    runs = list(_runs_after(log, number) or [])
+    unused = list(runs)
+    for call, entry in zip(calls, results, strict=True):
+        asked = call_words(*_pair(call))
+        run = next((one for one in unused if _tells(entry, call, one)), None)
+        if run is not None:
+            unused.remove(run)
+        elif not _tells_unknown(log, entry, call):
+            return _wrong_result(log, call, entry, results, runs, what, ids_count)
+        if ids_count and entry.get("id") != call["id"]:
+            return Fault(
+                f"{what}; the request with the id {json_text(call['id'])} got a result with the id "
+                f"{json_text(entry.get('id'))}",
+                'Each result carries the id of its own request: `"id": call["id"]`.',
+            )
+        if entry.get("tool", None if batch else call["tool"]) != call["tool"]:
+            has = f"has {json_text(entry['tool'])} for its tool" if "tool" in entry else 'has no key "tool"'
+            return Fault(
+                f"{what}; the result of {asked} {has}",
+                'A result has four keys: `"tool": call["tool"]` is one of them.',
+            )
+    return None
+
+
+def _tells(entry: Entry, call: Entry, run: Called) -> bool:
+    """Whether an entry is the result of this run of this request."""
+    if "result" not in entry or not same_call(call, run.tool, run.kwargs):
+        return False
+    result, gave = entry["result"], run.answer.get("gave")
+    if "raises" in run.answer:
+        message = run.answer["raises"]["message"]
+        return message in str(result) or message in json_text(result)
+    return bool(result == gave and isinstance(result, bool) == isinstance(gave, bool))
+
+
+def _tells_unknown(log: Log, entry: Entry, call: Entry) -> bool:
+    return call["tool"] not in log.scenario.args[1] and call["tool"] in json_text(entry.get("result"))
+
+
+def _wrong_result(
+    log: Log,
+    call: Entry,
+    entry: Entry,
+    results: list[Entry],
+    runs: list[Called],
+    what: str,
+    ids_count: bool,
+) -> Fault:
+    asked = call_words(*_pair(call))
+    mine = [run for run in runs if same_call(call, run.tool, run.kwargs)]
+    moved = [one for one in results if any(_tells(one, call, run) for run in mine)]
+    if moved and entry.get("id") == call.get("id") and ids_count:
+        return Fault(
+            f"{what}; the result of {asked} stands under the id {json_text(moved[0].get('id'))}, not under "
+            f"{json_text(call['id'])}",
+            "Id and result of one entry belong to the same request. Where do they part?",
+        )
+    if moved:
+        return Fault(
+            f"{what}; the result of {asked} stands in place {results.index(moved[0]) + 1} of "
+            f"{len(results)}: {sketch(results)}",
+            "The results stand in the order of the requests. Where does the order change?",
+        )
+    if "result" not in entry:
+        keys = ", ".join(map(repr, entry))
+        return Fault(f'{what}; the entry for {asked} has the keys {keys}, and no "result"')
+    came = shortened(json_text(entry["result"]))
+    if not mine:
+        return Fault(f"{what}; {asked} did not run, and its result is {came}")
+    if "raises" in mine[0].answer:
+        message = mine[0].answer["raises"]["message"]
+        return Fault(f"{what}; {asked} failed with {json_text(message)}, and its result is {came}")
+    gave = mine[0].answer.get("gave")
+    hint = "What the tool gave goes into the history as it is."
+    if isinstance(entry["result"], str) and not isinstance(gave, str):
+        hint = 'What the tool gave goes into the history as it is, not as a text: `"result": result`.'
+    return Fault(f"{what}; {asked} gave {shortened(json_text(gave))}, and its result is {came}", hint)
 
 
 def answers_each(logs: Logs) -> Fault | None:
     """One result for each request, with its id, in order."""
-    log = logs["batches"]
-    return _answered(log) or loops.answers_at_the_end(log, len(log.facts["replies"]) + 1)
+    return _answered(logs["batches"])
 
 
 def keeps_good_results(logs: Logs) -> Fault | None:
@@ -226,8 +388,6 @@ def keeps_good_results(logs: Logs) -> Fault | None:
         ("unknown beside good ones", "the second of three requests named an unknown tool"),
     ):
         fault = _answered(logs[name])
-        if fault is None:
-            fault = loops.answers_at_the_end(logs[name], 2)
         if fault is not None:
             return Fault(
                 f"{what}; {fault.seen}",
@@ -238,8 +398,7 @@ def keeps_good_results(logs: Logs) -> Fault | None:
 
 def answers_odd_ids(logs: Logs) -> Fault | None:
     """Doubled and missing ids are answered one by one."""
-    log = logs["odd ids"]
-    fault = _answered(log, ids_count=False) or loops.answers_at_the_end(log, 3)
+    fault = _answered(logs["odd ids"], ids_count=False)
     if fault is not None:
         return Fault(
             f"with an id that comes twice, or none at all: {fault.seen}",
@@ -257,7 +416,15 @@ def ends_well(logs: Logs) -> Fault | None:
             f"each reply made two requests; {fault.seen}",
             "A step is one call of the model, however many requests it makes.",
         )
-    fault = loops.stops_at_the_limit(logs) or loops.interrupt_leaves(logs)
+    fault = loops.stops_at_the_limit(logs)
+    if fault is not None:
+        return fault
+    for name in ("batches", "failure beside good ones"):
+        log = logs[name]
+        fault = loops.answers_at_the_end(log, len(log.facts["replies"]) + 1)
+        if fault is not None:
+            return fault
+    fault = loops.interrupt_leaves(logs)
     if fault is not None:
         return fault
     log = logs["interrupt in a batch"]
@@ -300,11 +467,11 @@ EXERCISE = Exercise(
         Criterion(
             "each_answered",
             2,
-            "gives every request one result with its id, in the order of the requests",
+            "gives every request one result with its id and its tool, in the order of the requests",
             (
                 "How can the model tell which result belongs to which request?",
                 "Append the reply once, then for each call "
-                '`{"role": "tool", "id": call["id"], "tool": ..., "result": ...}`.',
+                '`{"role": "tool", "id": call["id"], "tool": call["tool"], "result": result}`.',
             ),
             answers_each,
             WORKS,

@@ -4,7 +4,7 @@ import copy
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.zoo import right, wrong
-from tests.zoo.ex02 import run_one
+from tests.zoo.ex02 import run_one, sorted_key
 
 
 def loop(model, tools, goal, max_steps, work=None, **how):
@@ -97,7 +97,7 @@ def all_results_in_one_entry(model, tools, goal, max_steps=10):
     return loop(model, tools, goal, max_steps, work)
 
 
-@wrong("each_answered", "in another place")
+@wrong("each_answered", "Where does the order change?")
 def results_in_reverse_order(model, tools, goal, max_steps=10):
     return loop(model, tools, goal, max_steps, lambda tools, calls: one_by_one(tools, calls)[::-1])
 
@@ -135,8 +135,8 @@ def batch_not_recorded(model, tools, goal, max_steps=10):
     return loop(model, tools, goal, max_steps, record=False)
 
 
-@wrong("each_answered", "results stand behind")
-def ids_taken_for_unique_over_the_run(model, tools, goal, max_steps=10):
+@wrong("each_answered", "only within their own reply")
+def result_left_out_where_an_id_comes_again(model, tools, goal, max_steps=10):
     answered = set()
 
     def work(tools, calls):
@@ -146,6 +146,180 @@ def ids_taken_for_unique_over_the_run(model, tools, goal, max_steps=10):
         return kept
 
     return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("all_run", "only within their own reply")
+def request_not_run_where_an_id_comes_again(model, tools, goal, max_steps=10):
+    answered = set()
+
+    def work(tools, calls):
+        new = [call for call in calls if not call.get("id") or call["id"] not in answered]
+        answered.update(call.get("id") for call in calls)
+        return one_by_one(tools, new)
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("all_run", "a request of its own")
+def equal_requests_run_once_in_a_batch(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        cache, entries = {}, []
+        for call in calls:
+            if sorted_key(call) not in cache:
+                cache[sorted_key(call)] = run_one(tools, call)
+            entries.append(entry(call, cache[sorted_key(call)]))
+        return entries
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("all_run", "a request of its own")
+def equal_requests_run_once_in_the_whole_run(model, tools, goal, max_steps=10):
+    cache = {}
+
+    def work(tools, calls):
+        # Only what an earlier reply asked for is taken from the cache.
+        done = [
+            cache[sorted_key(call)] if sorted_key(call) in cache else run_one(tools, call) for call in calls
+        ]
+        cache.update((sorted_key(call), result) for call, result in zip(calls, done, strict=True))
+        return [entry(call, result) for call, result in zip(calls, done, strict=True)]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("all_run", "inside the loop over the calls")
+def model_asked_after_each_request(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        entries = []
+        for call in calls:
+            entries.append(entry(call, run_one(tools, call)))
+            if len(calls) > 1:
+                model([{"role": "user", "text": goal}, *entries])
+        return entries
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", "in 3 pieces")
+def each_request_an_entry_of_its_own(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(copy.deepcopy(history))
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        for call in reply.get("calls", [reply]):
+            history.append({"role": "model", "type": "tool", "tool": call["tool"], "input": call["input"]})
+            history.append(entry(call, run_one(tools, call)))
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("each_answered", "in 3 pieces")
+def a_reply_of_one_request_for_each_call(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        for call in reply.get("calls", [reply]):
+            history.append({**reply, "calls": [call]} if "calls" in reply else reply)
+            history.append(entry(call, run_one(tools, call)))
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("each_answered", "How many lines put it")
+def the_reply_and_each_call_too(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        return [
+            one
+            for call in calls
+            for one in ({"role": "model", "type": "tool", **call}, *one_by_one(tools, [call]))
+        ]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", "Where does the order change?")
+def calls_gone_through_backwards(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, lambda tools, calls: one_by_one(tools, calls[::-1]))
+
+
+@wrong("each_answered", "Where do they part?")
+def results_under_the_ids_of_others(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        results = [run_one(tools, call) for call in calls]
+        return [entry(call, result) for call, result in zip(calls, results[::-1], strict=True)]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", 'no key "tool"')
+def tool_left_out(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        return [{"role": "tool", "id": c.get("id", ""), "result": run_one(tools, c)} for c in calls]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", "for its tool")
+def tool_of_the_first_request_for_all(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        return [{**entry(call, run_one(tools, call)), "tool": calls[0]["tool"]} for call in calls]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", "not as a text")
+def results_as_texts(model, tools, goal, max_steps=10):
+    return loop(
+        model, tools, goal, max_steps, lambda tools, calls: [entry(c, str(run_one(tools, c))) for c in calls]
+    )
+
+
+@wrong("each_answered", "as it is")
+def empty_results_replaced(model, tools, goal, max_steps=10):
+    return loop(
+        model,
+        tools,
+        goal,
+        max_steps,
+        lambda tools, calls: [entry(c, run_one(tools, c) or "ok") for c in calls],
+    )
+
+
+@wrong("each_answered", "ids and all")
+def ids_replaced_in_the_reply(model, tools, goal, max_steps=10):
+    def changed(reply):
+        calls = [{**call, "id": str(number)} for number, call in enumerate(reply.get("calls", []))]
+        return {**reply, "calls": calls} if calls else reply
+
+    def renamed(history):
+        return model([changed(one) for one in history])
+
+    return loop(renamed, tools, goal, max_steps)
+
+
+@wrong("each_answered", "only grows")
+def results_of_an_earlier_reply_thrown_away(model, tools, goal, max_steps=10):
+    def forgetful(history):
+        batches = [place for place, one in enumerate(history) if one.get("type") == "tools"]
+        last = batches[-1] if batches else 0
+        return model(
+            [one for place, one in enumerate(history) if place >= last or "id" not in one or not one["id"]]
+        )
+
+    return loop(forgetful, tools, goal, max_steps)
+
+
+@wrong("each_answered", "First the reply")
+def results_before_the_reply(model, tools, goal, max_steps=10):
+    def turned(history):
+        last = max((place for place, one in enumerate(history) if one.get("type") == "tools"), default=None)
+        if last is None or any(one.get("type") == "tool" for one in history[last:]):
+            return model(history)
+        return model([*history[:last], *history[last + 1 :], history[last]])
+
+    return loop(turned, tools, goal, max_steps)
 
 
 @wrong("good_kept", "inside the loop over the calls")
@@ -200,10 +374,19 @@ def missing_id_crashes(model, tools, goal, max_steps=10):
 
 @wrong("ends", "however many requests")
 def requests_counted_as_steps(model, tools, goal, max_steps=10):
-    end = loop(model, tools, goal, max_steps)
-    if end["stopped"] != "step limit" or max_steps != 3:
-        return end
-    return loop(model, tools, goal, max_steps, count_calls=True) if end["answer"] else {**end, "steps": 6}
+    return loop(model, tools, goal, max_steps, count_calls=True)
+
+
+@wrong("ends", "Where do you count?")
+def requests_counted_in_what_is_told(model, tools, goal, max_steps=10):
+    told = []
+
+    def work(tools, calls):
+        told.extend(calls[1:])
+        return one_by_one(tools, calls)
+
+    end = loop(model, tools, goal, max_steps, work)
+    return end if end["stopped"] == "step limit" else {**end, "steps": end["steps"] + len(told)}
 
 
 @wrong("ends", "in the middle of a batch")
@@ -226,19 +409,6 @@ def interrupt_swallowed_in_a_batch(model, tools, goal, max_steps=10):
 @right
 def calls_one_by_one(model, tools, goal, max_steps=10):
     return loop(model, tools, goal, max_steps)
-
-
-@right
-def each_request_an_entry_of_its_own(model, tools, goal, max_steps=10):
-    history = [{"role": "user", "text": goal}]
-    for step in range(1, max_steps + 1):
-        reply = model(copy.deepcopy(history))
-        if reply["type"] == "answer":
-            return {"stopped": "answered", "answer": reply["text"], "steps": step}
-        for call in reply.get("calls", [reply]):
-            history.append({"role": "model", "type": "tool", "tool": call["tool"], "input": call["input"]})
-            history.append(entry(call, run_one(tools, call)))
-    return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
 @right
@@ -270,3 +440,42 @@ def in_threads(model, tools, goal, max_steps=10):
         return [entry(call, next(results[call["tool"]])) for call in calls]
 
     return loop(model, tools, goal, max_steps, work)
+
+
+@right
+def single_requests_as_in_ex01(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history = [*history, dict(reply)]
+        if reply["type"] == "tool":
+            history += [{"role": "tool", "result": run_one(tools, reply)}]
+        else:
+            history += one_by_one(tools, reply["calls"])
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@right
+class Recursion:
+    @staticmethod
+    def run_agent(model, tools, goal, max_steps=10):
+        def go(history, steps):
+            if steps == max_steps:
+                return {"answer": None, "steps": steps, "stopped": "step limit"}
+            reply = model(history)
+            match reply:
+                case {"type": "answer", "text": text}:
+                    return {"answer": text, "steps": steps + 1, "stopped": "answered"}
+                case {"type": "tools", "calls": calls}:
+                    pass
+                case _:
+                    calls = [reply]
+            new = [
+                entry(call, run_one(tools, call), call.get("id") or f"made_{n}")
+                for n, call in enumerate(calls)
+            ]
+            return go([*history, {"role": "model", **reply}, *new], steps + 1)
+
+        return go([{"role": "user", "text": goal}], 0)
