@@ -245,16 +245,18 @@ def _words(problem: Exception) -> str:
 
 
 def _secrets(client: Any) -> list[str]:
-    """List what must not be shown, in each form in which an error may quote it; the longest first."""
+    """List what must not be shown, the longest first."""
     held = [getattr(client, name, None) for name in ("api_key", "auth_token", "admin_api_key")]
     headers = getattr(client, "default_headers", None)
     if isinstance(headers, Mapping):
         held += [value for name, value in headers.items() if _SECRET_HEADER.search(name)]
-    whole = [key for key in held if isinstance(key, str)]
-    parts = [part for key in whole for part in [key, *key.split()] if len(part) >= LEAST_SECRET_CHARS]
-    forms = {form for part in parts for form in (part, ascii(part)[1:-1], json.dumps(part)[1:-1])}
-    return sorted(forms, key=len, reverse=True)
+    keys = [key for key in held if isinstance(key, str)]
+    parts = [part for key in keys for part in (key, *_WRITTEN_ALIKE.findall(key))]
+    return sorted({part for part in parts if len(part) >= LEAST_SECRET_CHARS}, key=len, reverse=True)
 
+
+_WRITTEN_ALIKE = re.compile(r"[!#-&(-\[\]-~]+")
+"""What looks the same wherever it is quoted: ASCII without blanks, quotation marks and backslashes."""
 
 _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
