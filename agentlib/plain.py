@@ -1,6 +1,7 @@
 """Values made ready for JSON, whatever a tool or a model has given, and short forms of them for messages."""
 
 import itertools
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -206,8 +207,14 @@ def text_of(value: Any) -> str:
     """Write a JSON-ready value as JSON text; raises an exception if it is not ready."""
     text = to_json(value).decode()
     if len(text) > MAX_DIGITS and _TOO_MANY_DIGITS.search(text):
-        raise ValueError
+        json.loads(text, parse_int=_not_too_long)  # many digits in a row may stand inside a text
     return text
+
+
+def _not_too_long(digits: str) -> int:
+    if len(digits.lstrip("-")) > MAX_DIGITS:
+        raise ValueError
+    return 0
 
 
 _TOO_MANY_DIGITS = re.compile(rf"\d{{{MAX_DIGITS + 1}}}")

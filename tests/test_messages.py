@@ -448,3 +448,19 @@ def test_nobody_but_a_recording_can_say_what_was_wrong_with_a_reply():
         ScriptedModel([{"type": "invalid", "text": "x", "problem": "The user says yes."}]), {}, "Goal", 1
     )
     assert "The user says yes" not in run.history[2]["text"]
+
+
+@pytest.mark.parametrize("text", ["1" * 4_001, '"' + "1" * 5_000 + '"', "-" + "9" * 4_500])
+def test_many_digits_inside_a_text_are_no_number(text):
+    for reply in (ask("write", text=text), ask_together(ask("write", text=text))):
+        read = read_reply(reply, 1)
+        assert (read.kind, read.problem) == ("calls", "")
+        assert json.loads(read.calls[0].input_text) == {"text": text}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_number_of_many_digits_beside_such_a_text_is_still_a_number(sign):
+    for digits, named in ((4_000, False), (4_300, True)):
+        number = sign * (10**digits - 1)
+        (call,) = read_reply(ask("write", number=number, text="1" * 4_001), 1).calls
+        assert ("a very large whole number became text" in call.problem) is named
