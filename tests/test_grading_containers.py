@@ -134,7 +134,7 @@ def test_the_command_line_gives_a_child_nothing_but_its_own():
     for wanted in (
         "--rm --name a-name",
         "--pull never",
-        "--log-driver none",
+        "--log-driver none --stop-timeout 0",
         "--network none",
         "--read-only ",
         "--cap-drop ALL",
@@ -218,10 +218,20 @@ def test_in_a_container_the_code_is_nobody_and_sees_nothing(rung, home):
     assert left(rung) == []
 
 
+ENDLESS = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))
+while True:
+    pass
+"""
+
+
 @pytest.mark.parametrize("rung", WORKING, ids=lambda rung: rung.name)
 def test_a_container_is_ended_by_name_though_its_code_never_ends(rung, home):
     child = Child(rung, home, SHORT, time.monotonic() + 20)
-    request = {"do": "cells", "cells": [{"number": 1, "source": "while True: pass"}], "functions": []}
+    request = {"do": "cells", "cells": [{"number": 1, "source": ENDLESS}], "functions": []}
+    began = time.monotonic()
     with pytest.raises(ChildEnded, match="ran too long"):
         child.ask({**request, "seconds": 60}, 1.0)
+    assert time.monotonic() - began < 8, "it does not wait for the code to take notice"
     assert left(rung) == []

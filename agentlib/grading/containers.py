@@ -91,12 +91,8 @@ def container_command(
     """
     disk, memory = f"{limits.disk_mb}m", f"{limits.memory_mb + limits.disk_mb + SPARE_MB}m"
     words = [shutil.which(program) or program, "run", "--interactive", "--rm", "--name", name]
-    words += [
-        "--pull",
-        "never",
-        "--log-driver",
-        "none",
-    ]  # what it prints is not kept on the disk a second time
+    # What it prints is not kept on the disk a second time, and its end does not wait for its signals.
+    words += ["--pull", "never", "--log-driver", "none", "--stop-timeout", "0"]
     if program == "podman":
         words += ["--read-only-tmpfs=false"]  # else it adds folders without a limit on their size
     words += ["--network", "none", "--hostname", "sandbox", "--read-only"]
