@@ -43,7 +43,7 @@ def test_there_is_an_exercise_and_a_solution_for_each_name_and_no_other():
     names = sorted(f"{name}.ipynb" for name in EXERCISES)
     for folder in (ROOT / "solutions", FRESH_DIR):
         assert sorted(path.name for path in folder.glob("*.ipynb")) == names
-    assert [name[:4] for name in EXERCISES] == [f"ex0{number}" for number in range(1, 10)]
+    assert [name[:4] for name in EXERCISES] == [f"ex{n:02}" for n in range(1, len(EXERCISES) + 1)]
 
 
 @each

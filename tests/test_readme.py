@@ -1,16 +1,26 @@
-"""README names the two commands, and nothing that is not there."""
+"""README names the two commands; it and TEACHING name nothing that is not there."""
 
 import re
+import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 from readme_commands import readme_commands
 
+from agentlib.__main__ import build_parser, parse
+from agentlib.grading import RUNGS
+from agentlib.grading.grade import CRASHED, GRADED, NOT_STARTED, TAMPERED, TIMED_OUT, UNREADABLE
 from tests.notebook_checks import link_problem, markdown_links, without_code
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
+TEACHING = ROOT / "TEACHING.md"
+TEACHING_TEXT = TEACHING.read_text(encoding="utf-8")
+# What an instructor makes by following the page.
+MADE = ("submitted", "results", "feedback/", "class/", "sqlite:", "ann_")
+both = pytest.mark.parametrize("page", [README, TEACHING], ids=lambda page: page.name)
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -42,16 +52,70 @@ def test_the_windows_form_is_the_same_line():
     assert "```\n.venv\\Scripts\\pytest\n```" in TEXT
 
 
-def test_every_link_leads_somewhere():
-    found = markdown_links(without_code(TEXT))
+@both
+def test_every_link_leads_somewhere(page):
+    found = markdown_links(without_code(page.read_text(encoding="utf-8")))
     assert found
-    assert [f"{link} {problem}" for link in found if (problem := link_problem(link, README))] == []
+    assert [f"{link} {problem}" for link in found if (problem := link_problem(link, page))] == []
 
 
-def test_every_path_is_there():
-    paths = named_paths(TEXT)
-    assert "agentlib/loop.py" in paths
+@both
+def test_every_path_is_there(page):
+    paths = [path for path in named_paths(page.read_text(encoding="utf-8")) if not path.startswith(MADE)]
+    assert "solutions/" in paths
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def commands(text: str) -> list[list[str]]:
+    """The words behind `python -m agentlib` in each command line of a page."""
+    lines = [
+        line
+        for block in re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        for line in block.splitlines()
+    ]
+    return [shlex.split(line.split(" -m agentlib ")[1]) for line in lines if " -m agentlib " in line]
+
+
+@both
+def test_every_command_is_one_that_the_course_has(page):
+    found = commands(page.read_text(encoding="utf-8"))
+    assert found
+    for words in found:
+        assert callable(parse(words).run)
+
+
+def test_every_flag_of_the_page_on_teaching_is_in_the_help_of_grade_or_gradebook_or_check():
+    (choices,) = (action.choices for action in build_parser()._actions if isinstance(action.choices, dict))
+    known = {
+        flag
+        for name in ("grade", "gradebook", "check")
+        for action in choices[name]._actions
+        for flag in action.option_strings
+    }
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEACHING_TEXT))
+    assert {"--require-isolation", "--resume", "--workers", "--seed", "--dask", "--format", "--db"} <= named
+    assert named - known == set()
+    for flags in re.findall(r"\| `(--[^`]+)` \|", TEACHING_TEXT):
+        parse(["grade", "in", "--out", "out", *flags.split()])
+
+
+def test_the_page_on_teaching_has_every_way_of_isolation_in_order_and_every_status():
+    table = TEACHING_TEXT.split("## What is isolated")[1].split("\n\nWith")[0]
+    ways = [
+        name
+        for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+        for name in re.findall("`(.+?)`", row)
+    ]
+    assert ways == [rung.name for rung in RUNGS]
+    for status in (GRADED, NOT_STARTED, TIMED_OUT, CRASHED, UNREADABLE, TAMPERED):
+        assert f"`{status}`" in TEACHING_TEXT
+
+
+def test_the_extras_that_a_page_names_are_there():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = set(re.findall(r'-e "\.\[(\w+)\]"', TEXT + TEACHING_TEXT))
+    assert {"sandbox", "cluster", "teach", "browser", "dev"} <= named
+    assert named <= set(project["optional-dependencies"])
 
 
 def test_the_map_has_every_lesson_once_and_in_order():
