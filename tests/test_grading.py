@@ -262,8 +262,40 @@ def test_what_a_killed_batch_left_is_removed_and_nothing_else(tmp_path):
     ]
 
 
-def test_the_version_of_the_course_is_stable():
-    assert course_version() == course_version()
+def a_course(folder: Path) -> Path:
+    for name in GRADING_FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"# {name}")
+    return folder
+
+
+GRADING_FILES = ("checks/ex01.py", "checks/fresh/ex01.ipynb", "labs/shop.py", "labs/prices.json")
+
+
+@pytest.mark.parametrize("name", GRADING_FILES)
+def test_the_version_of_the_course_changes_with_one_letter_of_what_grades(tmp_path, name):
+    before = course_version(a_course(tmp_path))
+    (tmp_path / name).write_text(f"# {name}!")
+    changed = course_version(tmp_path)
+    (tmp_path / name).unlink()
+    assert len({before, changed, course_version(tmp_path)}) == 3
+    assert course_version(a_course(tmp_path)) == before
+
+
+def test_the_version_of_the_course_changes_with_an_empty_file_and_with_its_name(tmp_path):
+    before = course_version(a_course(tmp_path))
+    (tmp_path / "labs" / "a.py").write_text("")
+    one = course_version(tmp_path)
+    (tmp_path / "labs" / "a.py").rename(tmp_path / "labs" / "b.py")
+    assert len({before, one, course_version(tmp_path)}) == 3
+
+
+def test_the_version_of_the_course_is_the_same_after_a_run_and_in_another_folder(tmp_path):
+    before = course_version(a_course(tmp_path / "here"))
+    (tmp_path / "here" / "__pycache__").mkdir()
+    (tmp_path / "here" / "__pycache__" / "shop.cpython-311.pyc").write_bytes(b"compiled")
+    os.utime(tmp_path / "here" / "labs" / "shop.py", (1, 1))
+    assert course_version(tmp_path / "here") == before == course_version(a_course(tmp_path / "there"))
     assert len(course_version()) == 16
 
 

@@ -22,6 +22,7 @@ from agentlib.__main__ import main
 from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, make_home, write_results
 from agentlib.grading.commands import folder_problem
 from agentlib.grading.folder import find_submissions, printable, read_submission, who
+from agentlib.grading.home import course_version
 from agentlib.grading.results import (
     canvas_text,
     class_page,
@@ -218,13 +219,37 @@ def test_a_batch_goes_on_with_what_is_new_or_changed(tmp_path, home):
     assert len(list((out / "results").iterdir())) == 2
 
 
-@pytest.mark.parametrize("change", [{"seed": 1}, {"limits": Limits(cell_seconds=9.0)}, {"rung": RUNGS[-2]}])
-def test_another_seed_other_limits_or_another_isolation_grade_anew(tmp_path, home, change):
+CHANGES = [
+    {"seed": 1},
+    {"limits": Limits(cell_seconds=9.0)},
+    {"rung": RUNGS[-2]},
+    {"course": course_version()[:-1]},
+    {"course": ""},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: "".join(change))
+def test_another_seed_limit_isolation_or_version_of_the_course_grades_anew(tmp_path, home, change):
     folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
-    grade_folder(batch(folder, out, home), threads)
+    old = batch(folder, out, home, resume=True, course=course_version())
+    grade_folder(old, threads)
     given: list[str] = []
-    grade_folder(replace(batch(folder, out, home, resume=True), **change), counting(given))
+    grade_folder(replace(old, **change), counting(given))
     assert given == ["ann"]
+    grade_folder(replace(old, **change), counting(given))
+    assert given == ["ann"]  # what was graded anew holds for the new version
+    grade_folder(old, counting(given))
+    assert given == ["ann", "ann"]  # and no more for the old one
+
+
+def test_after_a_change_in_the_middle_of_a_class_every_row_comes_from_the_new_course(tmp_path, home):
+    folder, out = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG), tmp_path / "out"
+    grade_folder(batch(folder, out, home, course="old"), threads)
+    hand_in(folder, cid=RIGHT, ben=RIGHT)
+    given: list[str] = []
+    rows = grade_folder(batch(folder, out, home, course="new", resume=True), counting(given))
+    assert sorted(given) == ["ann", "ben", "cid"]
+    assert [(row.student, row.points) for row in rows] == [("ann", 10), ("ben", 10), ("cid", 10)]
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"digest": 1}', b"\xff"])

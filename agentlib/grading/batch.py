@@ -52,6 +52,7 @@ class Batch:
     cluster has its own. limits: for each one. seed: of the batch; each student's own comes from it.
     workers: how many are graded at a time. resume: True = take over results that are there and still hold.
     asked: which isolation the workers of a cluster were asked for, in words.
+    course: the version of what grades; None = `course_version()`.
     """
 
     folder: Path
@@ -63,6 +64,7 @@ class Batch:
     workers: int = 1
     resume: bool = False
     asked: str = ""
+    course: str | None = None
 
     @property
     def results(self) -> Path:
@@ -233,7 +235,8 @@ def _crashed(task: Task, why: str) -> Row:
 def _version(batch: Batch) -> str:
     """Name everything that a grade depends on besides the submission itself."""
     isolation = batch.rung.name if batch.rung else f"cluster {batch.asked}"
-    return json.dumps([course_version(), batch.seed, isolation, asdict(batch.limits)], sort_keys=True)
+    course = course_version() if batch.course is None else batch.course
+    return json.dumps([course, batch.seed, isolation, asdict(batch.limits)], sort_keys=True)
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
