@@ -212,7 +212,7 @@ def test_what_the_function_prints_is_counted_and_not_shown(capsys):
     report = check("ex01", ex01.prints_all_the_time.functions[0])
     assert report.passed
     assert capsys.readouterr().out == ""
-    assert re.search(r"printed \d+ lines", report.notes[0])
+    assert re.search(r"printed during the check \(\d+ lines\)", report.notes[0])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs
 from agentlib.checks.here import LearnerHere
 from agentlib.checks.player import Learner, play
+from agentlib.checks.reading import counted
 from agentlib.checks.report import NOT_REACHED, NOT_YET, OK, Report, Result
 from agentlib.messages import describe
 
@@ -99,6 +100,6 @@ def check_functions(
     report = check_with(exercise, learner, seed)
     printed = learner.printed
     if printed.chars and report.started:
-        note = f"Your code printed {printed.lines:,} lines during the check; they are not shown."
+        note = f"Your code printed during the check ({counted(printed.lines, 'line')}); it is not shown."
         return Report(report.exercise, report.title, report.seed, True, report.results, (*report.notes, note))
     return report

@@ -4,8 +4,8 @@ from random import Random
 
 from agentlib.checks import loops
 from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
-from agentlib.checks.loops import agent, at_the_limit, script
-from agentlib.checks.reading import call_words, crash, times, wrong_end
+from agentlib.checks.loops import agent, script
+from agentlib.checks.reading import call_words, counted, crash, times, wrong_end
 from agentlib.checks.worlds import World, tools_of
 from agentlib.messages import Entry, answer, ask, json_text
 
@@ -22,13 +22,36 @@ def in_other_order(input: Entry) -> Entry:
     }
 
 
-def repeats(world: World, requests: list[Entry], stop_at: int, max_steps: int = 12) -> Scenario:
-    """A model that makes these requests. stop_at: the number of the one that must end the run, from 1."""
-    tools = tools_of({request["tool"]: [] for request in requests})
+def repeats(
+    world: World, requests: list[Entry], stop_at: int, max_steps: int = 12, results: str = "equal"
+) -> Scenario:
+    """A model that makes these requests. stop_at: the number of the one that must end the run, from 1.
+
+    results: "equal", "different", or "failures": what the tools give.
+    """
+    many = range(len(requests) + 1)
+    message = f"{world.number()} in {world.place()}"
+    made: dict[str, list[object]] = {
+        "equal": [message for _ in many],
+        "different": [],  # as a tool of `tools_of` gives them by itself
+        "failures": [ValueError(message) for _ in many],
+    }
+    tools = tools_of({request["tool"]: made[results] for request in requests})
     facts = {"requests": requests, "stop_at": stop_at}
     # Further replies would differ, so that a loop that overlooks the repeat ends at its limit.
     further = script(requests, lambda number: world.request(requests[0]["tool"]))
     return agent(world.goal(), further, tools, max_steps + 1, facts, max_steps=max_steps)
+
+
+def far_apart(world: World, times: int) -> list[Entry]:
+    """One request several times, each time with many others in between."""
+    tool, other = world.tool_name(), world.tool_name()
+    again = world.request(tool)
+    requests = [again]
+    for _ in range(times - 1):
+        requests += [world.request(world.rng.choice([tool, other])) for _ in range(9)]
+        requests.append(again)
+    return requests
 
 
 def other_work(world: World) -> Scenario:
@@ -71,6 +94,9 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "repeat of a list": repeats(world, [with_list] * 3, 3),
         "other order of keys": repeats(world, [nested, turned, nested], 3),
         "not in a row": repeats(world, [one, two, one, world.request(tool), two, one], 6),
+        "far apart": repeats(world, far_apart(world, 3), 21, max_steps=25),
+        "other results": repeats(world, [world.request(other)] * 3, 3, results="different"),
+        "failures": repeats(world, [world.request(tool)] * 3, 3, results="failures"),
         "other input": other_work(world),
     }
 
@@ -94,15 +120,26 @@ def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
             "The third identical request ends the run, not the one before it. When do you count, and "
             "from where?",
         )
+    if runs < min(stop_at - 1, asked):
+        return Fault(
+            f"{what} was asked for twice before the third time; by then the tool ran {times(runs)}"
+            if stop_at == 3
+            else f"{counted(stop_at - 1, 'request')} came before the third one for {what}; "
+            f"{runs} of them were run",
+            "The first two identical requests are run as usual, the second one too. What does yours get in "
+            "place of a run?",
+        )
     if runs >= stop_at and asked == stop_at:
         return Fault(
             f"the third request for {what} was run, and only then the run ended",
             "The third request is not run. Do you look at the count before the tool runs, or after?",
         )
     if asked > stop_at:
+        return Fault(f"{what} was asked for a third time in call {stop_at}; the model was asked on")
+    if log.returned.get("stopped") == "step limit":
         return Fault(
-            f"{what} was asked for a third time in call {stop_at}; the model was asked on",
-            None,
+            f'{what} was asked for a third time in call {stop_at}; the run ended there as "step limit"',
+            "The run ends in the right place, with the reason of another one. Where does your `break` lead?",
         )
     return wrong_end(log, None, stop_at, "repeated call")
 
@@ -128,7 +165,28 @@ def whatever_the_order(logs: Logs) -> Fault | None:
 
 def over_the_whole_run(logs: Logs) -> Fault | None:
     """The three need not stand in a row, and their results do not matter."""
-    return _stops_at_the_repeat(logs["not in a row"])
+    for name in ("not in a row", "far apart"):
+        fault = _stops_at_the_repeat(logs[name], ", with other requests in between,")
+        if fault is not None:
+            return Fault(
+                fault.seen,
+                fault.hint
+                or "What happens to your count when other requests come in between? Is it emptied, or does "
+                "it look at the last few alone?",
+            )
+    fault = _stops_at_the_repeat(logs["other results"], ", which gave another result each time,")
+    if fault is not None:
+        return Fault(fault.seen, fault.hint or "Does the result stand in the key of your count?")
+    fault = _stops_at_the_repeat(logs["failures"], ", which failed each time,")
+    # A loop that no failure gets through at all is named by the criterion for failures.
+    if fault is not None and loops.failures_become_results(logs) is None:
+        return Fault(
+            fault.seen,
+            fault.hint
+            or "What does your count do when the tool fails? Count when the request comes, not when the tool "
+            "has worked.",
+        )
+    return None
 
 
 def other_input_is_work(logs: Logs) -> Fault | None:
@@ -144,12 +202,6 @@ def other_input_is_work(logs: Logs) -> Fault | None:
             "What do you count: the tool, the input, or both together?",
         )
     return loops.answers_at_the_end(log, len(requests) + 1)
-
-
-def limit(logs: Logs) -> Fault | None:
-    """The step limit, with 6 where none is given."""
-    fault = at_the_limit(logs["default limit"], DEFAULT_STEPS)
-    return fault or loops.stops_at_the_limit(logs)
 
 
 WORKS = ("loop", "other_input")
@@ -185,10 +237,10 @@ EXERCISE = Exercise(
             2,
             'ends with "step limit" after max_steps calls; 6 where none is given',
             (
-                "Which number stands in the first line of your function?",
+                "Which part of your loop counts the calls, and what is returned when the count is over?",
                 "`def run_agent(model, tools, goal, max_steps=6)`; the count works as in ex01.",
             ),
-            limit,
+            loops.stops_at_the_limit,
             WORKS,
         ),
         Criterion(

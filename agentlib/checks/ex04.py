@@ -3,12 +3,13 @@
 from random import Random
 
 from agentlib.checks import loops
-from agentlib.checks.ex02 import other_work, turned_round
+from agentlib.checks.ex02 import far_apart, other_work, turned_round
 from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.checks.loops import agent, script
 from agentlib.checks.player import shortened
 from agentlib.checks.reading import (
     call_words,
+    counted,
     crash,
     is_request,
     is_result,
@@ -23,14 +24,22 @@ from agentlib.messages import Entry, answer, ask, json_text
 __all__ = ["EXERCISE"]
 
 
-def stuck(world: World, requests: list[Entry], repeat_at: int) -> Scenario:
+FIRST_RESULT = object()
+"""Stands for a text that the scenario makes up."""
+
+
+def stuck(world: World, requests: list[Entry], repeat_at: int, result: object = FIRST_RESULT) -> Scenario:
     """A model that makes these requests, the last one again, and answers once it is told.
 
-    repeat_at: the number of the request that is the first repeat, from 1.
+    repeat_at: the number of the request that is the first repeat, from 1. result: what each run of a tool
+    gives; an error is raised.
     """
     text = world.answer()
-    result = f"{world.number()} in {world.place()}"
-    facts = {"requests": requests, "repeat_at": repeat_at, "answer": text, "result": result}
+    if result is FIRST_RESULT:
+        result = f"{world.number()} in {world.place()}"
+    facts = {"requests": requests, "repeat_at": repeat_at, "answer": text}
+    if not isinstance(result, Exception):
+        facts["result"] = result
     results: dict[str, list[object]] = {}
     for request in requests:
         results.setdefault(request["tool"], []).append(result)
@@ -60,10 +69,14 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     tool, other = world.tool_name(), world.tool_name()
     again, first, between = world.request(tool), world.request(tool), world.request(other)
     nested, turned = turned_round(world, tool)
+    repeated = world.request(other)
     return {
-        **loops.loop_scenarios(world),
+        **loops.loop_scenarios(world, own_tools=True),
         "other input": other_work(world),
         "stuck": stuck(world, [again, again], 2),
+        "failed first": stuck(world, [repeated, repeated], 2, ValueError(world.failure())),
+        "nothing first": stuck(world, [repeated, repeated], 2, None),
+        "far apart": stuck(world, far_apart(world, 2), 11),
         "not in a row": stuck(world, [first, between, world.request(tool), first], 4),
         "other order of keys": stuck(world, [nested, turned], 2),
         "stubborn": stubborn(world, rng.randrange(4, 7)),
@@ -77,7 +90,8 @@ def other_input_is_work(logs: Logs) -> Fault | None:
     ran = len(log.tool_runs)
     if ran < len(requests) and "returned" in log.outcome:
         return Fault(
-            f"{len(requests)} different requests were made, and {ran} of them were run",
+            f"{len(requests)} different requests were made, and {ran} of them "
+            f"{'was' if ran == 1 else 'were'} run",
             "What makes two requests the same for your code: the tool, the input, or both together?",
         )
     return loops.answers_at_the_end(log, len(requests) + 1)
@@ -95,10 +109,7 @@ def _held_back(log: Log) -> Fault | None:
     if len(log.asks) < repeat_at:
         return crash(log) or Fault(f"the model was asked {times(len(log.asks))} and the run ended")
     if len(log.tool_runs) >= repeat_at:
-        return Fault(
-            f"{what} was asked for a second time, and the tool ran a second time",
-            "When do you look whether a request came before: before the tool runs, or after?",
-        )
+        return Fault(f"{what} was asked for a second time, and the tool ran a second time", _noticed(log))
     if len(log.asks) == repeat_at:
         fault = crash(log)
         if fault is not None:
@@ -111,19 +122,63 @@ def _held_back(log: Log) -> Fault | None:
     return None
 
 
+def _noticed(log: Log) -> str | None:
+    """Give a hint for a repeat that was run, if the history shows that the guard had noticed it."""
+    repeat_at = log.facts["repeat_at"]
+    history = log.histories[repeat_at] if len(log.histories) > repeat_at else []
+    behind = history[max((i for i, entry in enumerate(history) if is_request(entry)), default=-1) + 1 :]
+    if len(results_in(behind)) > 1 or (len(behind) > 1 and not is_result(behind[0])):
+        return (
+            "Your guard saw the repeat, and the loop then went on to the tool. What skips the rest of the "
+            "round?"
+        )
+    if len(behind) > 1:
+        return "When do you look whether a request came before: before the tool runs, or after?"
+    return None
+
+
 def second_is_held_back(logs: Logs) -> Fault | None:
-    """The second identical request."""
-    return _held_back(logs["stuck"])
+    """The second identical request, whatever the first one gave."""
+    fault = _held_back(logs["stuck"])
+    if fault is not None:
+        stubborn = logs["stubborn"]
+        if fault.hint is None and len(stubborn.tool_runs) == 2 < len(stubborn.asks):
+            return Fault(
+                fault.seen,
+                "Your guard waits for the third request, as in ex02. Here the second one is held back.",
+            )
+        return fault
+    log = logs["failed first"]
+    if len(log.tool_runs) > 1:
+        return Fault(
+            f"{_repeat_words(log)} failed the first time, was asked for a second time, and the tool ran "
+            "again",
+            "When does your guard note a request: when it comes, or only when the tool has worked?",
+        )
+    fault = _held_back(log)
+    # A loop that no failure gets through at all is named by the criterion for failures.
+    if fault is not None and loops.failures_become_results(logs) is None:
+        return fault
+    log = logs["nothing first"]
+    if len(log.tool_runs) > 1:
+        return Fault(
+            f"{_repeat_words(log)} gave None the first time, was asked for a second time, and the tool ran "
+            "again",
+            "Does your guard look at the result of the first request? Whether there was a request is enough.",
+        )
+    return _held_back(log)
 
 
 def known_again(logs: Logs) -> Fault | None:
     """Known again with other requests in between, and with its keys in another order."""
-    fault = _held_back(logs["not in a row"])
-    if fault is not None:
-        return Fault(
-            f"with other requests in between, {fault.seen}",
-            "Where do you keep what was asked before: only the last request, or all of them?",
-        )
+    for name in ("not in a row", "far apart"):
+        fault = _held_back(logs[name])
+        if fault is not None:
+            between = logs[name].facts["repeat_at"] - 2
+            return Fault(
+                f"with {counted(between, 'other request')} in between, {fault.seen}",
+                "Where do you keep what was asked before: only the last few requests, or all of them?",
+            )
     fault = _held_back(logs["other order of keys"])
     if fault is not None:
         return Fault(
@@ -176,8 +231,21 @@ def note_closes_the_door(logs: Logs) -> Fault | None:
             f"call 3 read {sketch(history)}; the note stands before the result",
             "Nothing may stand between a request and its result. Which of the two do you append first?",
         )
-    if not str(history[notes[-1]].get("text") or "").strip():
+    note = str(history[notes[-1]].get("text") or "").strip()
+    if not note:
         return Fault("the note has no text", "Say what the model should do now: answer with what it has.")
+    if note == logs["stuck"].facts["goal"]:
+        return Fault(
+            "the note repeats the goal, which the model has read before",
+            "Say what is new: the model should ask no more, and answer with what it has.",
+        )
+    told = results_in(history)[-1]
+    if isinstance(told, str) and note.strip(" .!").lower() == told.strip(" .!").lower():
+        return Fault(
+            f"the note says the same as the result: {shortened(json_text(note))}",
+            "The result says what was not done. The note says what to do now: answer, or say "
+            "that you cannot.",
+        )
     return None
 
 
@@ -197,8 +265,8 @@ def ends_either_way(logs: Logs) -> Fault | None:
     for number, history in enumerate(log.histories[1:], start=1):
         if len(results_in(history)) < number:
             return Fault(
-                f"call {number + 1} read {sketch(history)}: {number} requests, {len(results_in(history))} "
-                "results",
+                f"call {number + 1} read {sketch(history)}: {counted(number, 'request')}, "
+                f"{counted(len(results_in(history)), 'result')}",
                 "The third and the fourth repeat need a result too.",
             )
     return loops.at_the_limit(log, limit)

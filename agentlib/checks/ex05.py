@@ -1,12 +1,13 @@
 """ex05: a budget of coins. A call costs one coin for each entry that it reads."""
 
+import re
 from random import Random
 
 from agentlib.checks import loops
 from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.checks.loops import endless
 from agentlib.checks.player import shortened
-from agentlib.checks.reading import crash, times, wrong_end
+from agentlib.checks.reading import counted, crash, times, wrong_end
 from agentlib.checks.worlds import World
 from agentlib.messages import json_text
 
@@ -51,32 +52,51 @@ def counts_coins(logs: Logs) -> Fault | None:
     """Each run says what it cost."""
     for name in ("errand", "second errand", "endless"):
         log = logs[name]
-        fault = crash(log)
+        fault = crash(log) or _coins(log, "answer" if "errand" in name else "step limit")
         if fault is not None:
             return fault
-        wanted = coins_of(log)
-        costs = " + ".join(str(len(history)) for history in log.histories)
-        if "coins" not in log.returned:
-            return Fault(f'the dict that came back has no "coins": {shortened(log.returned)}')
-        if log.returned["coins"] != wanted:
-            return Fault(
-                f'the calls read {costs} entries, {wanted} in all, but "coins" was '
-                f"{json_text(log.returned['coins'])}",
-                "A call costs what it reads: the length of the history when the model is asked. When do "
-                "you count it?",
-            )
     return None
+
+
+def _coins(log: Log, end: str) -> Fault | None:
+    """One run must give back what its calls cost. end: how it ended, "answer" or the name of a limit."""
+    wanted = coins_of(log)
+    if "coins" not in log.returned:
+        where = "the one with the answer" if end == "answer" else f"the one at the {end}"
+        return Fault(
+            f'the dict that came back has no "coins": {shortened(log.returned)}',
+            f'Every dict that you return needs "coins", also {where}.',
+        )
+    coins = log.returned["coins"]
+    if coins == wanted and not isinstance(coins, bool):
+        return None
+    read = [str(len(history)) for history in log.histories]
+    costs = f"{' + '.join(read)} entries, {wanted} in all" if len(read) > 1 else f"{wanted} entry"
+    seen = f'the {counted(len(read), "call")} read {costs}, but "coins" was {json_text(coins)}'
+    if not read:
+        seen = f'no call was made, but "coins" was {json_text(coins)}'
+    if end != "answer" and coins == wanted + 2 * len(read) + 1:
+        return Fault(
+            seen,
+            "A call that is not made costs nothing. Do you add the cost before you know that the call is "
+            "made?",
+        )
+    return Fault(
+        seen,
+        "A call costs what it reads: the length of the history when the model is asked. When do you "
+        "count it?",
+    )
 
 
 def _at_the_budget(log: Log, budget: int, calls: int) -> Fault | None:
     """One run must make exactly so many calls and end for want of coins."""
     made = len([call for call in log.asks if "end" not in call.answer])
-    given = f"with {budget} coins"
+    given = f"with {counted(budget, 'coin')}"
     cost = 2 * made + 1
     if made > calls:
         paid = made * made
         return Fault(
-            f"{given} {made} calls were made, which cost {paid}",
+            f"{given} {counted(made, 'call')} {'was' if made == 1 else 'were'} made, which cost {paid}",
             "A call that would go over the budget is not made. Do you look before the call, with its own "
             "cost added?",
         )
@@ -84,12 +104,11 @@ def _at_the_budget(log: Log, budget: int, calls: int) -> Fault | None:
         return crash(log)
     if made < calls:
         return Fault(
-            f"{given} the run ended after {times(made)} asking; {made * made} coins were used, and the "
-            "next call "
+            f"{given} the model was asked {times(made)}, for {counted(made * made, 'coin')}; the next call "
             f"would have cost {cost}",
             "The budget may be used up to its last coin. Is it `>` or `>=`?",
         )
-    return wrong_end(log, None, calls, "budget limit")
+    return wrong_end(log, None, calls, "budget limit") or _coins(log, "budget limit")
 
 
 def keeps_to_the_budget(logs: Logs) -> Fault | None:
@@ -103,7 +122,14 @@ def keeps_to_the_budget(logs: Logs) -> Fault | None:
             return fault
     fault = _at_the_budget(logs["default budget"], 20, 4)
     if fault is not None:
-        return Fault(f"no budget_coins given (so 20): {fault.seen}", fault.hint)
+        made = len([call for call in logs["default budget"].asks if "end" not in call.answer])
+        return Fault(
+            f"no budget_coins given (so 20): {fault.seen}",
+            fault.hint
+            if made == 4
+            else "Your budget is kept where it is given. Which number stands behind `budget_coins=` in your "
+            "first line? The task wants 20.",
+        )
     log = logs["answer with the last coin"]
     fault = loops.answers_at_the_end(log, 4)
     if fault is not None:
@@ -125,7 +151,11 @@ def step_limit_first(logs: Logs) -> Fault | None:
             '"budget limit"',
             "Which of the two limits do you look at first?",
         )
-    return loops.at_the_limit(log, log.facts["limit"])
+    return (
+        loops.at_the_limit(log, log.facts["limit"])
+        or _coins(log, "step limit")
+        or _coins(logs["one step"], "step limit")
+    )
 
 
 def says_it_in_words(logs: Logs) -> Fault | None:
@@ -141,6 +171,29 @@ def says_it_in_words(logs: Logs) -> Fault | None:
                 f'the run ended as "{reason}"; "message" was {json_text(message)}',
                 "Whenever there is no answer the user needs a sentence, whatever the reason was.",
             )
+        fault = _untrue(message, log)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _untrue(message: str, log: Log) -> Fault | None:
+    """A message must not name the other limit alone, nor a wrong number of steps. More cannot be known."""
+    reason = log.returned["stopped"]
+    steps = log.returned["steps"]
+    words = message.lower().replace("_", " ")
+    other = "step limit" if reason == "budget limit" else "budget limit"
+    if other in words and reason.split()[0] not in words and "coin" not in words.replace(other, ""):
+        return Fault(
+            f'the run ended as "{reason}"; the message names the {other}: {shortened(message)}',
+            "The user reads why there is no answer. Is it the reason of this run?",
+        )
+    said = re.search(r"\bstopped after (\d+) (?:steps?|calls?)\b", words)
+    if said and int(said[1]) != steps:
+        return Fault(
+            f'"steps" was {steps}; the message says {said[1]} steps: {shortened(message)}',
+            "What is told to the user has to be true: the steps that were made, not those that were allowed.",
+        )
     return None
 
 
@@ -166,7 +219,7 @@ EXERCISE = Exercise(
             2,
             'counts the coins and gives them back as "coins"',
             (
-                "How many entries does each call read?",
+                "How many entries does each call read, and which dicts do you return?",
                 '`coins += len(history)` right before `model(history)`, and `"coins": coins` in every '
                 "dict that you return.",
             ),

@@ -7,10 +7,12 @@ from agentlib.checks.exercise import Criterion, Fault, Log, Logs, Scenario
 from agentlib.checks.player import TOO_OFTEN, shortened
 from agentlib.checks.reading import (
     call_words,
+    counted,
     crash,
     holds,
     is_result,
     position,
+    requests_in,
     results_in,
     sketch,
     times,
@@ -76,19 +78,25 @@ def agent(
     )
 
 
-def errand(world: World, spare: int = 0, **more: Any) -> Scenario:
-    """Three requests of two tools, then the answer. spare: steps that are left over at the end."""
+def errand(
+    world: World, spare: int = 0, *, nothing: bool = False, own_tools: bool = False, **more: Any
+) -> Scenario:
+    """Three requests of two tools, then the answer. The third result is 0.
+
+    spare: steps that are left over at the end. nothing: the second result is "" and the third is None.
+    own_tools: each request is for a tool of its own.
+    """
     first, second = world.tool_name(), world.tool_name()
-    requests = [world.request(first), world.request(second), world.request(first)]
-    results = {first: [world.result(), 0], second: [world.result()]}
+    tools = [first, second, world.tool_name() if own_tools else first]
+    requests = [world.request(tool) for tool in tools]
+    results = [world.result(), "", None] if nothing else [world.result(), world.result(), 0]
     text = world.answer()
-    facts = {
-        "requests": requests,
-        "results": [results[first][0], results[second][0], results[first][1]],
-        "answer": text,
-    }
+    by_tool: dict[str, list[Any]] = {}
+    for tool, result in zip(tools, results, strict=True):
+        by_tool.setdefault(tool, []).append(result)
+    facts = {"requests": requests, "results": results, "answer": text}
     model = script([*requests, answer(text)])
-    return agent(world.goal(), model, tools_of(results), 4, facts, max_steps=4 + spare, **more)
+    return agent(world.goal(), model, tools_of(by_tool), 4, facts, max_steps=4 + spare, **more)
 
 
 def endless(world: World, limit: int, default: bool = False, **more: Any) -> Scenario:
@@ -130,13 +138,16 @@ def unknown_tool(world: World) -> Scenario:
     return agent(world.goal(), model, tools_of({tool: [result]}), 3, facts, max_steps=6)
 
 
-def loop_scenarios(world: World, default_steps: int = 10) -> dict[str, Scenario]:
-    """The scenarios for what every loop must do. default_steps: the limit where none is given."""
+def loop_scenarios(world: World, default_steps: int = 10, *, own_tools: bool = False) -> dict[str, Scenario]:
+    """The scenarios for what every loop must do.
+
+    default_steps: the limit where none is given. own_tools: the first errands ask no tool twice.
+    """
     rng = world.rng
     tool = world.tool_name()
     return {
-        "errand": errand(world, spare=rng.randrange(1, 4)),
-        "second errand": errand(world, spare=rng.randrange(1, 4)),
+        "errand": errand(world, spare=rng.randrange(1, 4), own_tools=own_tools),
+        "second errand": errand(world, spare=rng.randrange(1, 4), nothing=True, own_tools=own_tools),
         "answer at the last step": errand(world),
         "endless": endless(world, rng.randrange(3, 6)),
         "one step": endless(world, 1),
@@ -170,8 +181,8 @@ def begins_with_the_goal(logs: Logs) -> Fault | None:
         asked = log.asks[0]
         if len(asked.args) + len(asked.kwargs) != 1 or not asked.args:
             return Fault(
-                f"the model was called with {len(asked.args)} positional and {len(asked.kwargs)} named "
-                "values",
+                f"the model was called with {len(asked.args)} positional and "
+                f"{counted(len(asked.kwargs), 'named value')}",
                 "The model takes one thing: the history.",
             )
         history = asked.args[0]
@@ -182,7 +193,7 @@ def begins_with_the_goal(logs: Logs) -> Fault | None:
             )
         if len(history) > 1 and isinstance(history[-1], dict) and history[-1].get("text") == goal:
             return Fault(
-                f"a new run began with {len(history)} entries: {sketch(history)}",
+                f"a new run began with {counted(len(history), 'entry', 'entries')}: {sketch(history)}",
                 "Something is left over from the run before. Where is the list made: inside the function, or "
                 "once when it is defined?",
             )
@@ -298,12 +309,26 @@ def keeps_requests(logs: Logs) -> Fault | None:
                     seen = (
                         f"call {number + 2} read {sketch(history)}; its own request for {asked} was missing"
                     )
+                    if not any(_is_the_goal(entry, log) for entry in history):
+                        size = counted(len(history), "entry", "entries")
+                        return Fault(
+                            f"call {number + 2} read {size}: {sketch(history)}; its own request for {asked} "
+                            "was missing, and the goal too",
+                            "What do you hand to the model? Every call reads the whole history, from the "
+                            "goal on.",
+                        )
                     if earlier < number:
                         return Fault(
                             f"call {number + 2} read {sketch(history)}; the earlier request for {asked} "
                             "was gone",
                             "The history has to grow. Which line makes it anew, or throws older entries "
                             "away?",
+                        )
+                    if any(_is_odd(entry, requests) for entry in history):
+                        return Fault(
+                            seen,
+                            "The reply itself goes into the history, whole and unchanged. What stands there "
+                            "in its place?",
                         )
                     return Fault(seen)
                 copies = sum(position([entry], wanted["tool"], wanted["input"]) == 0 for entry in history)
@@ -312,12 +337,23 @@ def keeps_requests(logs: Logs) -> Fault | None:
                         f"call {number + 2} read {sketch(history)}; one request stands there {times(copies)}",
                         "Each reply goes into the history once. How many lines put it in?",
                     )
-            if not isinstance(history[0], dict) or log.facts["goal"] not in str(history[0].get("text")):
+            if not _is_the_goal(history[0], log):
                 return Fault(
                     f"call {number + 2} read {sketch(history)}; the goal was no longer at the start",
                     "The model remembers nothing. What does it need in every call, besides the latest news?",
                 )
     return None
+
+
+def _is_the_goal(entry: Any, log: Log) -> bool:
+    return isinstance(entry, dict) and log.facts["goal"] in str(entry.get("text"))
+
+
+def _is_odd(entry: Any, requests: list[Entry]) -> bool:
+    """Whether an entry is none of the requests that were made, no result and nothing that a user says."""
+    known = any(position([entry], request["tool"], request["input"]) == 0 for request in requests)
+    user = isinstance(entry, dict) and entry.get("role") == "user"
+    return not (known or user or is_result(entry))
 
 
 def keeps_results(logs: Logs) -> Fault | None:
@@ -333,17 +369,19 @@ def keeps_results(logs: Logs) -> Fault | None:
             kept = results_in(history)
             if len(kept) < number + 1:
                 return Fault(
-                    f"call {number + 2} read {sketch(history)}: {len(kept)} results for {number + 1} "
-                    "requests",
+                    f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
                     "Earlier results must stay. Which line throws them away?",
                 )
             if len(kept) > number + 1:
                 return Fault(
-                    f"call {number + 2} read {sketch(history)}: {len(kept)} results for {number + 1} "
-                    "requests",
+                    f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
                     "One request, one result. How many lines put a result into the history?",
                 )
     return None
+
+
+def _how_many(results: int, requests: int) -> str:
+    return f"{counted(results, 'result')} for {counted(requests, 'request')}"
 
 
 def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -> Fault | None:
@@ -353,7 +391,8 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
     kept = results_in(behind)
     gave = shortened(json_text(result))
     if not kept:
-        if any(is_result(entry) for entry in history[:place]) and is_result(history[place - 1]):
+        before = history[:place]
+        if is_result(history[place - 1]) and len(results_in(before)) > len(requests_in(before)):
             return Fault(
                 f"call {call} read {sketch(history)}: the result stands before its request",
                 "First the request, then its result. Which of your two `append` lines runs first?",
@@ -365,7 +404,15 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
                 f"{shortened(json_text(odd[-1]))}",
                 'A result is an entry with the role "tool". Compare yours with the task.',
             )
+        if not result:
+            return Fault(
+                f"call {call} read {sketch(history)}; the result of {asked}, {in_python(result)}, was not "
+                "recorded",
+                "Nothing, 0 and an empty text are results too. Under which condition does yours go into the "
+                "history?",
+            )
         return Fault(f"call {call} read {sketch(history)}; the result of {asked} was missing")
+    said_nothing = result is None or result == ""  # any words for it will do
     if not is_result(behind[0]) and not holds(kept[-1], result):
         return Fault(f"call {call} read {sketch(history)}; the result does not follow its request")
     entries = [entry for entry in behind if is_result(entry)]
@@ -374,14 +421,19 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
             f'the tool entry has the keys {", ".join(map(repr, entries[-1]))}, and no "result"',
             'The tool\'s result stands under the key "result".',
         )
-    if not any(holds(value, result) for value in kept):
+    if not said_nothing and not any(holds(value, result) for value in kept):
         return Fault(
             f"the tool gave {gave}; the history holds {shortened(json_text(kept[-1]))}",
-            "What the tool gave goes into the history as it is. Even 0 or an empty text is a result."
+            "What the tool gave goes into the history. Even 0 is a result."
             if result == 0
-            else "What the tool gave goes into the history as it is.",
+            else "What the tool gave goes into the history. What stands there in its place?",
         )
     return None
+
+
+def in_python(value: Any) -> str:
+    """Write a value as it stands in the learner's code, in a few words."""
+    return shortened(json_text(value)) if isinstance(value, (str, dict, list)) else str(value)
 
 
 def still_a_loop(logs: Logs) -> Fault | None:
@@ -442,21 +494,32 @@ def stops_at_the_limit(logs: Logs) -> Fault | None:
 
 def at_the_limit(log: Log, limit: int) -> Fault | None:
     """One run must end at the step limit, with no answer."""
-    given = f"max_steps={limit}" if log.facts.get("given", True) else f"no max_steps given (so {limit})"
+    is_given = log.facts.get("given", True)
+    given = f"max_steps={limit}" if is_given else f"no max_steps given (so {limit})"
+    # It comes after the runs in which a limit is given, so these are in order.
+    default = (
+        None
+        if is_given
+        else f"Your count is right where max_steps is given. Which number stands behind `max_steps=` in your "
+        f"first line? The task wants {limit}."
+    )
     asked = len([call for call in log.asks if "end" not in call.answer])
     if asked > limit:
         return Fault(
             f"with {given} the model was asked a call too many: call {limit + 1} was made",
-            "Count with max_steps=1 on paper: how often is the model asked? The limit is looked at "
+            default
+            or "Count with max_steps=1 on paper: how often is the model asked? The limit is looked at "
             "before a call.",
         )
     if "returned" not in log.outcome:
         fault = crash(log)
-        return Fault(f"with {given}, after {asked} calls: {fault.seen}", fault.hint) if fault else None
+        after = counted(asked, "call")
+        return Fault(f"with {given}, after {after}: {fault.seen}", fault.hint) if fault else None
     if asked < limit:
         return Fault(
             f"with {given} the model was asked {times(asked)}",
-            "All the steps that are allowed may be used. From which number does your count start, and "
+            default
+            or "All the steps that are allowed may be used. From which number does your count start, and "
             "where does it end?",
         )
     return wrong_end(log, None, limit, "step limit")

@@ -11,6 +11,7 @@ from agentlib.messages import Entry, call_key, calls_in, json_text, short
 
 __all__ = [
     "call_words",
+    "counted",
     "crash",
     "holds",
     "is_request",
@@ -118,6 +119,11 @@ def times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """Write a number with its word: "1 entry", "2 entries". many: the plural; "" = one with an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def call_words(tool: Any, input: Any) -> str:
     """Write a request as the call that it asks for: `stock_level(place="Nord")`."""
     if not isinstance(input, dict):
@@ -140,7 +146,7 @@ def entry_words(entry: Any) -> str:
         return "user"
     if entry.get("type") == "answer":
         return "answer"
-    return f"an entry with the keys {short(', '.join(map(str, entry)), 60)}"
+    return f"an entry ({short(', '.join(map(str, entry)), 60)})"
 
 
 def sketch(history: Sequence[Any]) -> str:

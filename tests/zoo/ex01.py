@@ -229,6 +229,29 @@ def request_recorded_twice(model, tools, goal, max_steps=10):
     return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
+@wrong("request_kept", "What do you hand to the model?")
+def only_the_last_entry_handed_over(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history[-1:])
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history += [reply, {"role": "tool", "result": _run(tools, reply)}]
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("request_kept", "The reply itself")
+def text_about_the_request_recorded(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history.append({"role": "model", "text": f"asks for {reply['tool']}"})
+        history.append({"role": "tool", "result": _run(tools, reply)})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
 @wrong("request_kept", "was missing")
 def request_recorded_without_its_input(model, tools, goal, max_steps=10):
     history = [{"role": "user", "text": goal}]
@@ -327,6 +350,34 @@ def result_under_another_key(model, tools, goal, max_steps=10):
         except Exception as problem:
             result = f"{reply['tool']}: {problem}"
         history.append({"role": "tool", "output": result})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("result_kept", "was not recorded")
+def empty_result_not_recorded(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history.append(reply)
+        result = _run(tools, reply)
+        if result:
+            history.append({"role": "tool", "result": result})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("result_kept", "None, was not recorded")
+def result_none_not_recorded(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history.append(reply)
+        result = _run(tools, reply)
+        if result is not None:
+            history.append({"role": "tool", "result": result})
     return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
@@ -556,7 +607,7 @@ def limit_raises(model, tools, goal, max_steps=10):
     raise RuntimeError("too many steps")
 
 
-@wrong("step_limit", "no max_steps given")
+@wrong("step_limit", "behind `max_steps=` in your first line")
 def another_default(model, tools, goal, max_steps=20):
     history = [{"role": "user", "text": goal}]
     for step in range(1, max_steps + 1):
@@ -891,6 +942,18 @@ def results_as_text(model, tools, goal, max_steps=10):
             return {"stopped": "answered", "answer": reply["text"], "steps": step}
         history.append(reply)
         history.append({"role": "tool", "result": json.dumps(_run(tools, reply))})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@right
+def results_by_str(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history.append(reply)
+        history.append({"role": "tool", "result": f"{reply['tool']} gave: {_run(tools, reply)}"})
     return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 

@@ -60,7 +60,7 @@ def request_not_recorded(model, tools, goal, max_steps=6):
     return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
-@wrong("step_limit", "no max_steps given (so 6)")
+@wrong("step_limit", "behind `max_steps=` in your first line")
 def default_of_ex01_left(model, tools, goal, max_steps=10):
     return loop(model, tools, goal, max_steps, counting(sorted_key))
 
@@ -109,7 +109,7 @@ def third_step_not_counted(model, tools, goal, max_steps=6):
     return {**end, "steps": end["steps"] - 1} if end["stopped"] == "repeated call" else end
 
 
-@wrong("third_call", "third time")
+@wrong("whole_run", "another result each time")
 def results_must_be_equal_too(model, tools, goal, max_steps=6):
     seen = collections.Counter()
 
@@ -121,6 +121,51 @@ def results_must_be_equal_too(model, tools, goal, max_steps=6):
         return any(key.startswith(sorted_key(reply)) and count >= 2 for key, count in seen.items())
 
     return loop(model, tools, goal, max_steps, is_repeat, after=after)
+
+
+@wrong("whole_run", "failed each time")
+def failures_not_counted(model, tools, goal, max_steps=6):
+    worked = collections.Counter()
+
+    def run(tools, reply):
+        result = run_one(tools, reply)
+        worked[sorted_key(reply)] += not isinstance(result, dict) or "error" not in result
+        return result
+
+    return loop(model, tools, goal, max_steps, lambda reply: worked[sorted_key(reply)] >= 2, run=run)
+
+
+@wrong("third_call", "the tool ran once")
+def second_request_answered_from_a_cache(model, tools, goal, max_steps=6):
+    cache = {}
+
+    def run(tools, reply):
+        if sorted_key(reply) not in cache:
+            cache[sorted_key(reply)] = run_one(tools, reply)
+        return cache[sorted_key(reply)]
+
+    return loop(model, tools, goal, max_steps, counting(sorted_key), run=run)
+
+
+@wrong("third_call", "Where does your `break` lead?")
+def break_leads_to_the_step_limit(model, tools, goal, max_steps=6):
+    end = loop(model, tools, goal, max_steps, counting(sorted_key))
+    if end["stopped"] == "repeated call":
+        return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return end
+
+
+@wrong("whole_run", "other requests in between")
+def count_forgotten_after_many_others(model, tools, goal, max_steps=6):
+    counts = collections.Counter()
+
+    def is_repeat(reply):
+        if len(counts) > 5:
+            counts.clear()
+        counts[sorted_key(reply)] += 1
+        return counts[sorted_key(reply)] >= 3
+
+    return loop(model, tools, goal, max_steps, is_repeat)
 
 
 @wrong("key_order", "in another order")

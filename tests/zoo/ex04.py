@@ -61,7 +61,91 @@ def no_guard(model, tools, goal, max_steps=10):
     return loop(model, tools, goal, max_steps, key=lambda reply: next(count))
 
 
-@wrong("not_run", "ran a second time")
+@wrong("other_input", "of them were run")
+def guards_the_tool_from_its_second_request(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, key=lambda reply: reply["tool"])
+
+
+@wrong("not_run", "failed the first time, was asked for a second time, and the tool ran again")
+def failed_request_not_noted(model, tools, goal, max_steps=10):
+    history, seen = [{"role": "user", "text": goal}], set()
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history.append(reply)
+        if sorted_key(reply) in seen:
+            history += [dict(NOT_AGAIN), dict(NOTE)]
+            continue
+        try:
+            result = tools[reply["tool"]](**reply["input"])
+            seen.add(sorted_key(reply))
+        except Exception as problem:
+            result = f"{reply['tool']}: {problem}"
+        history.append({"role": "tool", "result": result})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("not_run", "gave None the first time")
+def request_without_a_result_not_noted(model, tools, goal, max_steps=10):
+    history, results = [{"role": "user", "text": goal}], {}
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history.append(reply)
+        if results.get(sorted_key(reply)):
+            history += [dict(NOT_AGAIN), dict(NOTE)]
+            continue
+        results[sorted_key(reply)] = run_one(tools, reply)
+        history.append({"role": "tool", "result": results[sorted_key(reply)]})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("not_run", "What skips the rest of the round?")
+def noted_and_then_run_all_the_same(model, tools, goal, max_steps=10):
+    history, seen = [{"role": "user", "text": goal}], set()
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history.append(reply)
+        if sorted_key(reply) in seen:
+            history += [dict(NOT_AGAIN), dict(NOTE)]
+        seen.add(sorted_key(reply))
+        history.append({"role": "tool", "result": run_one(tools, reply)})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("known_again", "with 9 other requests in between")
+def memory_emptied_after_some_requests(model, tools, goal, max_steps=10):
+    seen = set()
+
+    def key(reply):
+        if len(seen) > 6:
+            seen.clear()
+        return sorted_key(reply)
+
+    return loop(model, tools, goal, max_steps, seen=seen, key=key)
+
+
+@wrong("note", "repeats the goal")
+def goal_repeated_as_the_note(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, entries=(NOT_AGAIN, {"role": "user", "text": goal}))
+
+
+@wrong("note", "says the same as the result")
+def result_repeated_as_the_note(model, tools, goal, max_steps=10):
+    again = {"role": "user", "text": "Not run again."}
+    return loop(model, tools, goal, max_steps, entries=(NOT_AGAIN, again))
+
+
+@wrong("step_limit", "behind `max_steps=` in your first line")
+def default_of_ex02_left(model, tools, goal, max_steps=6):
+    return loop(model, tools, goal, max_steps)
+
+
+@wrong("not_run", "as in ex02")
 def third_request_held_back_as_in_ex02(model, tools, goal, max_steps=10):
     history, counts = [{"role": "user", "text": goal}], {}
     for step in range(1, max_steps + 1):
@@ -104,7 +188,7 @@ def run_and_then_noted(model, tools, goal, max_steps=10):
     return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
-@wrong("known_again", "with other requests in between")
+@wrong("known_again", "with 2 other requests in between")
 def only_the_last_request_known(model, tools, goal, max_steps=10):
     return loop(model, tools, goal, max_steps, only_last=True)
 

@@ -51,6 +51,59 @@ def coins_not_given_back(model, tools, goal, max_steps=4, budget_coins=20):
     return end
 
 
+@wrong("coins", "also the one with the answer")
+def coins_missing_beside_an_answer(model, tools, goal, max_steps=4, budget_coins=20):
+    end = loop(model, tools, goal, max_steps, budget_coins)
+    if end["answer"] is not None:
+        del end["coins"]
+    return end
+
+
+@wrong("coins", "also the one at the step limit")
+def coins_missing_at_the_step_limit(model, tools, goal, max_steps=4, budget_coins=20):
+    end = loop(model, tools, goal, max_steps, budget_coins)
+    if end["stopped"] == "step limit":
+        del end["coins"]
+    return end
+
+
+@wrong("budget", "also the one at the budget limit")
+def coins_missing_at_the_budget_limit(model, tools, goal, max_steps=4, budget_coins=20):
+    end = loop(model, tools, goal, max_steps, budget_coins)
+    if end["stopped"] == "budget limit":
+        del end["coins"]
+    return end
+
+
+@wrong("budget", "A call that is not made costs nothing")
+def refused_call_counted(model, tools, goal, max_steps=4, budget_coins=20):
+    end = loop(model, tools, goal, max_steps, budget_coins)
+    return {**end, "coins": (end["steps"] + 1) ** 2} if end["stopped"] == "budget limit" else end
+
+
+@wrong("step_limit", "A call that is not made costs nothing")
+def call_refused_by_both_limits_counted(model, tools, goal, max_steps=4, budget_coins=20):
+    end = loop(model, tools, goal, max_steps, budget_coins)
+    after = (end["steps"] + 1) ** 2
+    return {**end, "coins": after} if end["stopped"] == "step limit" and after > budget_coins else end
+
+
+@wrong("message", "names the step limit")
+def message_of_the_other_limit(model, tools, goal, max_steps=4, budget_coins=20):
+    return loop(model, tools, goal, max_steps, budget_coins, message="I stopped at the step limit.")
+
+
+@wrong("message", "names the budget limit")
+def message_of_the_budget_at_the_step_limit(model, tools, goal, max_steps=4, budget_coins=20):
+    return loop(model, tools, goal, max_steps, budget_coins, message="Budget limit. No answer.")
+
+
+@wrong("message", "says 12 steps")
+def message_with_a_wrong_number(model, tools, goal, max_steps=4, budget_coins=20):
+    words = f"I stopped after {max_steps} steps without an answer."
+    return loop(model, tools, goal, max_steps, budget_coins, message=words)
+
+
 @wrong("coins", "costs what it reads")
 def one_coin_a_call(model, tools, goal, max_steps=4, budget_coins=20):
     return loop(model, tools, goal, max_steps, budget_coins, price=lambda history: 1)
@@ -72,7 +125,7 @@ def budget_looked_at_first(model, tools, goal, max_steps=4, budget_coins=20):
     return loop(model, tools, goal, max_steps, budget_coins, budget_first=True)
 
 
-@wrong("step_limit", "no max_steps given (so 4)")
+@wrong("step_limit", "behind `max_steps=` in your first line")
 def default_of_ex01_left(model, tools, goal, max_steps=10, budget_coins=100):
     return loop(model, tools, goal, max_steps, 20 if budget_coins == 100 and max_steps == 9 else budget_coins)
 
@@ -112,7 +165,7 @@ def made_up_answer_at_the_budget(model, tools, goal, max_steps=4, budget_coins=2
     return loop(model, tools, goal, max_steps, budget_coins, made_up="Your parcel is on its way.")
 
 
-@wrong("budget", "no budget_coins given")
+@wrong("budget", "behind `budget_coins=` in your first line")
 def another_default_budget(model, tools, goal, max_steps=4, budget_coins=50):
     return loop(model, tools, goal, max_steps, budget_coins)
 
@@ -177,3 +230,14 @@ def no_message_key_beside_an_answer(model, tools, goal, max_steps=4, budget_coin
         history.extend([reply, {"role": "tool", "result": run_one(tools, reply)}])
     stopped = "step limit" if step == max_steps else "budget limit"
     return {"answer": None, "steps": step, "stopped": stopped, "coins": coins, "message": SORRY}
+
+
+@right
+def message_names_both_limits(model, tools, goal, max_steps=4, budget_coins=20):
+    words = f"Of {max_steps} steps and {budget_coins} coins one is used up: step limit or budget limit."
+    return loop(model, tools, goal, max_steps, budget_coins, message=words)
+
+
+@right
+def message_in_another_language(model, tools, goal, max_steps=4, budget_coins=20):
+    return loop(model, tools, goal, max_steps, budget_coins, message="Ich habe keine Antwort gefunden.")
