@@ -36,7 +36,7 @@ NOT_WHOLE = {
 }
 """The `stop_reason`s of a reply that is not all that the model wanted to write."""
 
-THINKING = frozenset({"thinking", "redacted_thinking"})
+THINKING = ("thinking", "redacted_thinking")
 """Blocks that must be sent back as they came, before the requests that they led to."""
 
 
@@ -108,7 +108,7 @@ def messages_from(history: list[Entry]) -> list[Entry]:
         if turn.role == "user":
             say("user", [_text(turn.text)])
             continue
-        blocks = dicts_in(turn.entry.get("thinking"))
+        blocks = _thinking_in(turn.entry.get("thinking"))
         blocks += [_text(turn.text)] if turn.text else []
         blocks += [
             {"type": "tool_use", "id": request.id, "name": request.tool, "input": request.input}
@@ -150,9 +150,13 @@ def reply_from(body: Entry) -> Entry:
         said = dict_in(body, "stop_details").get("explanation")
         why = f"{not_whole} ({short(said, 500)})" if said else not_whole
         raise ProviderError("anthropic", f"{why}. It began: {short(text, 1_000)!r}")
-    thinking = [block for block in content if block.get("type") in THINKING]
+    thinking = _thinking_in(content)
     beside = {"thinking": thinking} if thinking else {}
     return make_reply(text, requests, _usage(dict_in(body, "usage")), **beside)
+
+
+def _thinking_in(blocks: object) -> list[Entry]:
+    return [block for block in dicts_in(blocks) if block.get("type") in THINKING]
 
 
 def _usage(given: Entry) -> Entry | None:
