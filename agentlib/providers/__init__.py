@@ -22,6 +22,9 @@ tools_from(tools)
 reply_from(body)
     A reply in our shape, out of the body of the provider's response as a plain dict.
 
+Half an answer is never the answer: one that was cut off by the output limit, or stopped by the provider's
+filter, is a failed call. A refusal in the model's own words is its answer, with "refused": True beside it.
+
 A reply's "usage" is the same for all: input_tokens (all that was read, from a cache or not), cached_tokens
 (the part of it that came from a cache) and output_tokens (written).
 """

@@ -223,7 +223,7 @@ def ask_client(provider: str, client: Any, name: str, request: Callable[[], Any]
         if isinstance(body, dict):
             plain: Entry = _hidden(body, _secrets(client))
             return plain
-        words = f"the server sent no JSON object but {short(body, 300)!r}. Is the client's base_url right?"
+        words = f"the server sent no JSON object. Is the client's base_url right? It sent: {short(body, 300)}"
     except json.JSONDecodeError as problem:
         words = f"the server sent no whole JSON: {problem}"
     except Exception as problem:
