@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -9,7 +10,7 @@ from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scen
 from agentlib.checks.player import shortened
 from agentlib.checks.reading import crash, is_request, is_result, sketch
 from agentlib.checks.worlds import THINGS, World
-from agentlib.messages import Entry, ask_together, json_text, user
+from agentlib.messages import Entry, answer, ask_together, json_text, user
 
 __all__ = ["EXERCISE"]
 
@@ -21,6 +22,15 @@ def words(world: World, chars: int) -> str:
     """A text without digits of so many characters; its ends are no spaces."""
     text = " ".join(world.rng.choice(THINGS) for _ in range(chars // 4))
     return text[: chars - 1].replace(" ", "_") + "x"
+
+
+LETTERS = "ÆÐØÞŒŁ"
+"""No note is written with these, so that each sign of what came back is either the text's or the note's."""
+
+
+def odd_letters(world: World, chars: int) -> str:
+    """A text of so many characters whose every sign can be told from a note's."""
+    return "".join(world.rng.choice(LETTERS) for _ in range(chars))
 
 
 def a_step(world: World, calls: int = 1, note: bool = False) -> list[Entry]:
@@ -35,8 +45,15 @@ def a_step(world: World, calls: int = 1, note: bool = False) -> list[Entry]:
     return [{"role": "model", **reply}, *results, *notes]
 
 
-def compacting(world: World, old: list[list[Entry]], kept: list[list[Entry]]) -> Scenario:
-    """A history of old steps and of the steps that are to be kept."""
+def an_answer(world: World, then: bool = False) -> list[Entry]:
+    """An answer; then: with the user's next question behind it."""
+    return [{"role": "model", **answer(world.answer())}, *([user(world.goal())] if then else [])]
+
+
+def compacting(
+    world: World, old: list[list[Entry]], kept: list[list[Entry]], keep_steps: int | None = None
+) -> Scenario:
+    """A history of old steps and of the steps that are to be kept. keep_steps: None = just those."""
     goal = user(world.goal())
     summary = f"Seen so far: {world.answer()}"
     history = [goal, *(entry for step in old + kept for entry in step)]
@@ -47,10 +64,11 @@ def compacting(world: World, old: list[list[Entry]], kept: list[list[Entry]]) ->
         "summary": summary,
         "steps": (len(old), len(kept)),
         "history": history,
+        "keep_steps": len(kept) if keep_steps is None else keep_steps,
     }
     return Scenario(
         "compact",
-        (history, len(kept), lambda entries: summary),
+        (history, facts["keep_steps"], lambda entries: summary),
         max_calls={"argument 3": 20},
         facts=facts,
     )
@@ -59,7 +77,8 @@ def compacting(world: World, old: list[list[Entry]], kept: list[list[Entry]]) ->
 def scenarios(rng: Random) -> dict[str, Scenario]:
     """The scenarios of one check."""
     world = World(rng)
-    limit = rng.randrange(120, 200)
+    limit = 2 * rng.randrange(60, 100)
+    odd_limit = limit - 1
     long = words(world, limit * 3 + rng.randrange(50))
     exact, one_more = words(world, limit), words(world, limit + 1)
     fields: Entry = {
@@ -68,7 +87,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     names = list(fields)
     picked = [names[3], names[1]]
     wide = {**fields, "text": long}
-    k = rng.randrange(2, 4)
+    k = rng.randrange(3, 5)  # with 2, the last 2 entries would be the last step
 
     def trim(result: Any, max_chars: int, **kwargs: Any) -> Scenario:
         return Scenario(
@@ -81,17 +100,30 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     return {
         "short text": trim(words(world, limit // 2), limit),
         "short dict": trim({"a": world.number(), "b": [1, 2]}, limit),
+        "short list": trim([world.number(), "b"], limit),
+        "short number": trim(world.number(), limit),
         "exactly as long": trim(exact, limit),
         "one too long": trim(one_more, limit),
-        "long text": trim(long, limit),
+        "long text": trim(odd_letters(world, limit * 3 + rng.randrange(50)), limit),
+        "long text, odd limit": trim(odd_letters(world, limit * 3 + rng.randrange(50)), odd_limit),
+        "one too long, odd limit": trim(odd_letters(world, limit), odd_limit),
         "fields": trim(fields, 10_000, keep=picked),
         "no fields named": trim(fields, 10_000),
         "a field that is not there": trim(fields, 10_000, keep=[*picked, "no_such_field"]),
         "text with fields named": trim(exact, limit, keep=picked),
+        "list with fields named": trim([world.number(), "b"], limit, keep=picked),
         "wide dict": trim(wide, limit),
+        "wide dict, picked fits": trim(wide, limit, keep=picked),
         "wide dict with fields named": trim(wide, 10_000, keep=picked),
         "nothing old": compacting(world, [], steps(k)),
-        "only the goal": compacting(world, [], []),
+        "only the goal": compacting(world, [], [], k),
+        "one step to spare": compacting(world, [], steps(k), k + 1),
+        "an answer at the end": compacting(world, [], [*steps(k - 1), [*a_step(world), *an_answer(world)]]),
+        "answers inside": compacting(
+            world,
+            [*steps(1), [*a_step(world), *an_answer(world, then=True)]],
+            [[*a_step(world), *an_answer(world, then=True)], [*a_step(world), *an_answer(world)]],
+        ),
         "old steps": compacting(world, steps(rng.randrange(3, 5)), steps(k)),
         "one old step": compacting(world, steps(1), steps(k)),
         "old batches": compacting(
@@ -114,7 +146,13 @@ def _as_texts(value: Any) -> list[str]:
     """The texts that a value may be written as."""
     if isinstance(value, str):
         return [value]
-    return [json_text(value), json.dumps(value), str(value), json.dumps(value, indent=2)]
+    ways: list[dict[str, Any]] = [{}, {"indent": 2}, {"separators": (",", ":")}, {"sort_keys": True}]
+    return [json.dumps(value, ensure_ascii=plain, **way) for way in ways for plain in (True, False)]
+
+
+AS_IT_IS = (
+    "What fits comes back as it is: a dict stays a dict. Which value do you return, `result` or its text?"
+)
 
 
 def _came_back_whole(log: Log) -> Fault | None:
@@ -122,19 +160,23 @@ def _came_back_whole(log: Log) -> Fault | None:
     if fault is not None:
         return fault
     result, value = log.facts["result"], _value(log)
-    if value != result and value not in _as_texts(result):
-        size = len(_as_texts(result)[0])
+    if value == result:
+        return None
+    size = len(_as_texts(result)[0])
+    seen = f"a result of {size} characters came back as "
+    if value in [*_as_texts(result), str(result)]:
         return Fault(
-            f"a result of {size} characters came back as {shortened(json_text(value))}, with max_chars="
-            f"{log.facts['limit']}",
-            "A result that fits is not touched. Exactly max_chars characters still fit.",
+            f"{seen}the text {shortened(json_text(value))}; it was {shortened(json_text(result))}", AS_IT_IS
         )
-    return None
+    return Fault(
+        f"{seen}{shortened(json_text(value))}, with max_chars={log.facts['limit']}",
+        "A result that fits is not touched. Exactly max_chars characters still fit.",
+    )
 
 
 def leaves_what_fits(logs: Logs) -> Fault | None:
     """What fits comes back as it is; what does not fit comes back shorter."""
-    for name in ("short text", "short dict", "exactly as long"):
+    for name in ("short text", "short dict", "short list", "short number", "exactly as long"):
         fault = _came_back_whole(logs[name])
         if fault is not None:
             return fault
@@ -154,7 +196,12 @@ def leaves_what_fits(logs: Logs) -> Fault | None:
 
 def picks_fields(logs: Logs) -> Fault | None:
     """`keep` picks fields of a dict, and only of a dict."""
-    for name in ("fields", "a field that is not there", "wide dict with fields named"):
+    for name in (
+        "fields",
+        "a field that is not there",
+        "wide dict with fields named",
+        "wide dict, picked fits",
+    ):
         log = logs[name]
         what = f"keep={json_text(log.facts['keep'])}"
         fault = crash(log)
@@ -162,22 +209,49 @@ def picks_fields(logs: Logs) -> Fault | None:
             return Fault(
                 f"{what}: {fault.seen}", "A name in `keep` that the dict does not have is passed over."
             )
-        wanted = {key: log.facts["result"][key] for key in log.facts["keep"] if key in log.facts["result"]}
-        value = _value(log)
-        if value != wanted and value not in _as_texts(wanted):
-            turned = {key: item for key, item in log.facts["result"].items() if key in wanted}
-            if value not in _as_texts(turned):
-                return Fault(f"{what} gave {shortened(json_text(value))}")
+        fault = _picked(log, logs["wide dict, picked fits"])
+        if fault is not None:
+            return Fault(f"{what} {fault.seen}", fault.hint)
     log = logs["no fields named"]
     fault = _came_back_whole(log)
     if fault is not None:
         return Fault(f"without keep, {fault.seen}", "Without `keep` every field stays.")
-    fault = _came_back_whole(logs["text with fields named"])
-    if fault is not None:
-        return Fault(
-            f"keep was given and the result is a text: {fault.seen}", "Only a dict has fields to pick from."
-        )
+    for name, kind in (("text with fields named", "text"), ("list with fields named", "list")):
+        fault = _came_back_whole(logs[name])
+        if fault is not None:
+            return Fault(
+                f"keep was given and the result is a {kind}: {fault.seen}",
+                "Only a dict has fields to pick from.",
+            )
     return None
+
+
+def _wanted(log: Log) -> Entry:
+    return {key: log.facts["result"][key] for key in log.facts["keep"] if key in log.facts["result"]}
+
+
+def _picked(log: Log, too_long: Log) -> Fault | None:
+    """The fields that `keep` names must come back, in a new dict. too_long: a dict that has to be shorter."""
+    wanted, value = _wanted(log), _value(log)
+    gave = f"gave {shortened(json_text(value))}"
+    if value == wanted:
+        if not log.outcome.get("changed"):
+            return None
+        return Fault(
+            "took fields out of the dict that was given",
+            "That dict belongs to the caller. Put the fields that are named into a new one.",
+        )
+    if isinstance(value, str) and value in [*_as_texts(wanted), str(wanted)]:
+        return Fault(f"gave the text {shortened(json_text(value))}, not a dict", AS_IT_IS)
+    if value == log.facts["result"] and _value(too_long) in (
+        _wanted(too_long),
+        *_as_texts(_wanted(too_long)),
+    ):
+        return Fault(
+            f"{gave}, the whole dict, which fits",
+            "`keep` picks also where the whole dict would fit. First pick, then look at the length.",
+        )
+    return Fault(gave)
 
 
 def _ends(text: str, cut: str) -> tuple[int, int]:
@@ -190,67 +264,117 @@ def _ends(text: str, cut: str) -> tuple[int, int]:
     return start, min(end, len(cut) - start)
 
 
-def _cut_text(log: Log) -> tuple[str, str] | Fault:
-    """The text as it was and as it came back."""
+@dataclass(frozen=True)
+class Cut:
+    """What was kept of a text.
+
+    start, end: characters of the text's start and end. between: what stands between them.
+    outside: what stands before both, or behind both.
+    """
+
+    text: str
+    came: str
+    start: int
+    end: int
+    between: str
+    outside: tuple[str, str]
+
+
+def _cut(log: Log) -> Cut | Fault:
+    """The text as it was, and what came back of it."""
     fault = crash(log)
     if fault is not None:
         return fault
-    value = _value(log)
-    if not isinstance(value, str):
+    result, came = log.facts["result"], _value(log)
+    if not isinstance(came, str):
         return Fault(
-            f"a result that is too long came back as {shortened(json_text(value))}, which is no text",
-            "What is cut comes back as text; a dict is written as text first, with `json.dumps` for example.",
+            f"a result that is too long came back as {shortened(json_text(came))}, which is no text",
+            "What is cut comes back as text; a dict is written as text first, with `json.dumps`.",
         )
-    texts = _as_texts(log.facts["result"])
-    return max(texts, key=lambda text: _ends(text, value)), value
+    text = max(_as_texts(result), key=lambda text: sum(_ends(text, came)))
+    if sum(_ends(str(result), came)) > sum(_ends(text, came)):
+        return Fault(
+            f"a dict came back as {shortened(came)}, which is not the start of its JSON text",
+            "`str` writes a dict as Python does, with single quotes. Which function writes JSON?",
+        )
+    probe = log.facts["limit"] // 5
+    first, last = came.find(text[:probe]), came.rfind(text[-probe:])
+    before = first if 0 < first <= NOTE_CHARS else 0
+    behind = len(came) - last - probe if last >= 0 else 0
+    behind = behind if behind <= NOTE_CHARS else 0
+    body = came[before : len(came) - behind]
+    start, end = _ends(text, body)
+    return Cut(
+        text, came, start, end, body[start : len(body) - end], (came[:before], came[len(came) - behind :])
+    )
+
+
+ONE_ROOM = "max_chars is the room for both ends together. How much is one half of it?"
 
 
 def keeps_both_ends(logs: Logs) -> Fault | None:
     """A result that is too long keeps its start and its end."""
-    for name in ("long text", "wide dict"):
+    for name in ("long text", "long text, odd limit", "wide dict"):
         log = logs[name]
         limit = log.facts["limit"]
-        found = _cut_text(log)
-        if isinstance(found, Fault):
-            return found
-        text, cut = found
-        start, end = _ends(text, cut)
-        if len(cut) > limit + NOTE_CHARS:
-            return Fault(f"{len(text)} characters became {len(cut)}, with max_chars={limit}")
+        cut = _cut(log)
+        if isinstance(cut, Fault):
+            return cut
+        size, start, end = len(cut.text), cut.start, cut.end
+        if len(cut.came) > limit + NOTE_CHARS:
+            return Fault(f"{size} characters became {len(cut.came)}, with max_chars={limit}", ONE_ROOM)
+        kept = f"of {size} characters the first {start} and the last {end} are kept, with max_chars={limit}"
         if start < limit // 5 or end < limit // 5:
             lost = "start" if start < limit // 5 else "end"
             return Fault(
-                f"of {len(text)} characters the first {start} and the last {end} are kept, with "
-                f"max_chars={limit}",
+                kept,
                 f"The {lost} is nearly gone. Half of the room for each end: `text[:half]` and "
                 "`text[-half:]`.",
+            )
+        if start + end > limit and name != "wide dict" and cut.between:
+            return Fault(
+                f"{kept}: {start + end} together",
+                ONE_ROOM,
             )
     return None
 
 
 def says_how_much(logs: Logs) -> Fault | None:
     """The note in the middle says how many characters are left out."""
-    for name in ("long text", "one too long"):
+    for name in ("long text", "long text, odd limit", "one too long, odd limit", "wide dict"):
         log = logs[name]
-        found = _cut_text(log)
-        if isinstance(found, Fault):
-            return found
-        text, cut = found
-        start, end = _ends(text, cut)
-        left_out = len(text) - start - end
-        numbers = [int(digits.replace(",", "")) for digits in re.findall(r"\d[\d,]*", cut)]
-        if not numbers:
-            return Fault(
-                f"{left_out} characters are left out; between the two ends stands "
-                f"{shortened(json_text(cut[start : len(cut) - end]))}"
+        cut = _cut(log)
+        if isinstance(cut, Fault):
+            return cut
+        left_out = len(cut.text) - cut.start - cut.end
+        numbers = _numbers(cut.between)
+        if not numbers and any(map(_numbers, cut.outside)):
+            side, place = (
+                (cut.outside[0], "before") if _numbers(cut.outside[0]) else (cut.outside[1], "behind")
             )
-        # A sign of the note may be the same as the one that stood there.
-        if all(abs(number - left_out) > 3 for number in numbers):
             return Fault(
-                f"{left_out} characters are left out; the note says {numbers[0]}",
-                "Left out is what is neither in the first nor in the last part: the whole length less both.",
+                f"the note {shortened(json_text(side))} stands {place} both ends, not between them",
+                "The note stands where the gap is: the first half, the note, the last half.",
+            )
+        seen = f"{left_out} characters are left out, with max_chars={log.facts['limit']}"
+        if not numbers:
+            return Fault(f"{seen}; between the two ends stands {shortened(json_text(cut.between))}")
+        # A sign of the note may be the same as the one that stood there, but not where the letters are odd.
+        slack = 3 if name == "wide dict" else 0
+        if all(abs(number - left_out) > slack for number in numbers):
+            return Fault(
+                f"{seen}; the note says {numbers[0]}",
+                "Left out is what is neither in the first nor in the last part: the whole length less both. "
+                "What is that where max_chars is odd?"
+                if abs(numbers[0] - left_out) == 1
+                else "Left out is what is neither in the first nor in the last part: the whole length less "
+                "both.",
             )
     return None
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(re.sub(r"\D", "", digits)) for digits in re.findall(r"\d[\d,_]*", text)]
 
 
 # --- compact
@@ -268,21 +392,17 @@ def _compacted(log: Log) -> list[Any] | Fault:
 
 def leaves_short_histories(logs: Logs) -> Fault | None:
     """With no old steps nothing changes; with one there is something to summarise."""
-    for name in ("nothing old", "only the goal"):
+    for name in ("nothing old", "only the goal", "one step to spare"):
         log = logs[name]
         value = _compacted(log)
         if isinstance(value, Fault):
             return value
-        steps = log.facts["steps"][1]
+        steps, keep = log.facts["steps"][1], log.facts["keep_steps"]
+        what = f"the history has {steps} steps, in {len(log.facts['history'])} entries, and keep_steps={keep}"
         if log.calls:
-            return Fault(
-                f"the history has {steps} steps and keep_steps={steps}; summarise was called all the same",
-                "With no old steps there is nothing to summarise. Which condition says so?",
-            )
+            return Fault(f"{what}; summarise was called all the same", _why_called(name, logs))
         if value != log.facts["history"]:
-            return Fault(
-                f"the history has {steps} steps and keep_steps={steps}; it came back as {sketch(value)}"
-            )
+            return Fault(f"{what}; it came back as {sketch(value)}")
     log = logs["one old step"]
     value = _compacted(log)
     if isinstance(value, Fault):
@@ -294,6 +414,15 @@ def leaves_short_histories(logs: Logs) -> Fault | None:
             "One step more than keep_steps is one old step.",
         )
     return None
+
+
+def _why_called(name: str, logs: Logs) -> str:
+    spare = logs["one step to spare"]
+    if name == "nothing old" and not spare.calls and _value(spare) == spare.facts["history"]:
+        return "Exactly keep_steps steps are not too many. With `<`, or with `<=`?"
+    if name == "nothing old" and not logs["only the goal"].calls:
+        return "Do you count entries? A step is more than one entry: a reply with all of its results."
+    return "With no old steps there is nothing to summarise. Which condition says so?"
 
 
 def _kept_right(log: Log) -> Fault | None:
@@ -309,6 +438,12 @@ def _kept_right(log: Log) -> Fault | None:
             "The goal stays first, word for word.",
         )
     if value[-len(kept) :] != kept:
+        same = _same_at_the_end(log.facts["history"], value)
+        if same == kept_steps < len(kept):
+            return Fault(
+                f"{what}: what came back is {sketch(value)}; its end is the last {kept_steps} entries",
+                "Do you count entries? A step is more than one entry: a reply with all of its results.",
+            )
         return Fault(
             f"{what}: what came back is {sketch(value)}; its end is not the last {kept_steps} steps as "
             "they were",
@@ -321,6 +456,17 @@ def _kept_right(log: Log) -> Fault | None:
             "The summary stands in place of all old entries. A step is a reply with all of its results.",
         )
     return None
+
+
+def _same_at_the_end(history: list[Any], value: list[Any]) -> int:
+    """How many entries at the end of the two are the same."""
+    pairs = zip(reversed(history), reversed(value), strict=False)
+    count = 0
+    for one, other in pairs:
+        if one != other:
+            break
+        count += 1
+    return count
 
 
 def keeps_the_last_steps(logs: Logs) -> Fault | None:
@@ -352,6 +498,17 @@ def _summarised(log: Log) -> Fault | None:
         )
     if any(entry in given for entry in log.facts["kept"]):
         return Fault(f"summarise got {sketch(given)}, which holds entries that are kept word for word")
+    if log.facts["goal"] in given:
+        return Fault(
+            f"summarise got {sketch(given)}, with the goal in it",
+            "The goal stays in the history word for word. Summarised is only what is taken out; it begins at "
+            "`history[1]`.",
+        )
+    if given != log.facts["old"]:
+        return Fault(
+            f"summarise got {sketch(given)}; the old entries are {sketch(log.facts['old'])}",
+            "Summarise gets the old entries as they are, each once and in order.",
+        )
     middle = value[1 : len(value) - len(log.facts["kept"])]
     if not any(log.facts["summary"] in json.dumps(entry, ensure_ascii=False) for entry in middle):
         return Fault(
@@ -364,12 +521,25 @@ def _summarised(log: Log) -> Fault | None:
             f"the summary stands in {shortened(json_text(entry))}",
             'A summary is an entry like a note: `{"role": "user", "text": ...}`.',
         )
+    if entry["role"] != "user":
+        return Fault(
+            f"the summary has the role {json_text(entry['role'])}: {shortened(json_text(entry))}",
+            'The model did not say this; the loop did. Its own notes have the role "user", as the goal has.',
+        )
+    if len(middle) > 1:
+        return Fault(
+            f"between the goal and the steps that stay are {len(middle)} entries: {sketch(middle)}",
+            "One entry stands in place of all that is taken out: the summary.",
+        )
     return None
 
 
 def puts_the_summary_in(logs: Logs) -> Fault | None:
     """The summary of all old entries, and of them alone, stands behind the goal."""
     return _summarised(logs["old steps"]) or _summarised(logs["one old step"])
+
+
+NO_STEP = "An entry of the type `answer` is no step. A step begins at a reply of the type `tool` or `tools`."
 
 
 def never_parts_a_step(logs: Logs) -> Fault | None:
@@ -382,6 +552,16 @@ def never_parts_a_step(logs: Logs) -> Fault | None:
                 f"with several requests in one reply: {fault.seen}",
                 "Do not count entries. Find where each step begins: at an entry that is a reply.",
             )
+    log = logs["an answer at the end"]
+    if log.calls:
+        steps = log.facts["keep_steps"]
+        return Fault(
+            f"the history has {steps} steps and then an answer, and keep_steps={steps}; summarise was called",
+            NO_STEP,
+        )
+    fault = _kept_right(logs["answers inside"])
+    if fault is not None:
+        return Fault(f"with answers in the history: {fault.seen}", NO_STEP)
     return None
 
 
@@ -442,8 +622,8 @@ EXERCISE = Exercise(
             "compact leaves a history of at most keep_steps steps as it is, without calling summarise",
             (
                 "How many steps does a history have? What is one step?",
-                "Note the places of all entries that are replies; if there are at most keep_steps, "
-                "return the history.",
+                "Note the places of all entries with the type `tool` or `tools`; if there are at most "
+                "keep_steps, return the history.",
             ),
             leaves_short_histories,
         ),
@@ -472,10 +652,10 @@ EXERCISE = Exercise(
         Criterion(
             "whole_steps",
             1,
-            "compact never parts a request from its results, also when a reply makes several requests",
+            "compact parts no step: a reply and all of its results stay together",
             (
                 "Is every step two entries long?",
-                "A step begins at a reply (its type is `tool` or `tools`) and ends before the next one.",
+                "A step begins at a reply whose type is `tool` or `tools`, and ends before the next one.",
             ),
             never_parts_a_step,
             ("nothing_old", "last_steps", "summary"),

@@ -67,6 +67,40 @@ def missing_field_raises(result, max_chars, keep=None):
     return trim(result, max_chars)
 
 
+def a_dict_that_fits_as_text(result, max_chars, keep=None):
+    short = trim(result, max_chars, keep)
+    return short if isinstance(short, str) else json.dumps(short)
+
+
+def numbers_as_text(result, max_chars, keep=None):
+    short = trim(result, max_chars, keep)
+    return short if isinstance(short, (str, dict, list)) else str(short)
+
+
+def what_was_picked_as_text(result, max_chars, keep=None):
+    short = trim(result, max_chars, keep)
+    return json.dumps(short) if keep and isinstance(short, dict) else short
+
+
+def keep_only_where_it_is_too_long(result, max_chars, keep=None):
+    short = trim(result, max_chars)
+    return short if short == result else trim(result, max_chars, keep)
+
+
+def fields_deleted_from_the_given_dict(result, max_chars, keep=None):
+    if keep is not None and isinstance(result, dict):
+        for name in list(result):
+            if name not in keep:
+                del result[name]
+    return trim(result, max_chars)
+
+
+def fields_of_a_list(result, max_chars, keep=None):
+    if keep and not isinstance(result, str):
+        result = {name: result[name] for name in keep if name in result}
+    return trim(result, max_chars)
+
+
 def fields_of_a_text(result, max_chars, keep=None):
     if keep:
         result = {name: result[name] for name in keep if name in result}
@@ -85,6 +119,20 @@ def only_the_end(result, max_chars, keep=None):
     short = trim(result, max_chars, keep)
     text = result if isinstance(result, str) else json.dumps(result)
     return short if short == result or keep else f"({len(text) - max_chars} left out) {text[-max_chars:]}"
+
+
+def str_for_json(result, max_chars, keep=None):
+    short = trim(result, max_chars, keep)
+    return trim(str(result), max_chars) if isinstance(short, str) and not keep else short
+
+
+def a_little_more_than_half(result, max_chars, keep=None):
+    short = trim(result, max_chars, keep)
+    if short == result or keep:
+        return short
+    text = result if isinstance(result, str) else json.dumps(result)
+    half = min(max_chars // 2 + 10, len(text) // 2)
+    return f"{text[:half]} ... {len(text) - 2 * half} characters left out ... {text[-half:]}"
 
 
 def both_ends_whole(result, max_chars, keep=None):
@@ -111,6 +159,51 @@ def says_the_whole_length(result, max_chars, keep=None):
     return f"{text[: max_chars // 2]} ... {len(text)} characters left out ... {text[-(max_chars // 2) :]}"
 
 
+def cut_into(result, max_chars, keep, words):
+    """The two ends with words of (start, end, length) between them."""
+    short = trim(result, max_chars, keep)
+    if short == result or keep:
+        return short
+    text = result if isinstance(result, str) else json.dumps(result)
+    half = max_chars // 2
+    return words(text[:half], text[-half:], len(text))
+
+
+def note_behind_both_ends(result, max_chars, keep=None):
+    return cut_into(result, max_chars, keep, lambda a, b, n: f"{a}{b} ({n - len(a + b)} characters left out)")
+
+
+def note_before_both_ends(result, max_chars, keep=None):
+    return cut_into(result, max_chars, keep, lambda a, b, n: f"{n - len(a + b)} left out: {a} ... {b}")
+
+
+def one_off_where_the_limit_is_odd(result, max_chars, keep=None):
+    return cut_into(result, max_chars, keep, lambda a, b, n: f"{a} ... {n - max_chars} left out ... {b}")
+
+
+def one_off_always(result, max_chars, keep=None):
+    return cut_into(result, max_chars, keep, lambda a, b, n: f"{a} ... {n - len(a + b) + 1} left out ... {b}")
+
+
+def counts_the_keys_of_a_dict(result, max_chars, keep=None):
+    return cut_into(
+        result, max_chars, keep, lambda a, b, n: f"{a} ... {abs(len(result) - len(a + b))} left out ... {b}"
+    )
+
+
+wrong_41 = with_trim(a_dict_that_fits_as_text, "fits", "a dict stays a dict")
+wrong_42 = with_trim(numbers_as_text, "fits", "comes back as it is")
+wrong_43 = with_trim(what_was_picked_as_text, "fields", "a dict stays a dict")
+wrong_44 = with_trim(keep_only_where_it_is_too_long, "fields", "also where the whole dict would fit")
+wrong_45 = with_trim(fields_deleted_from_the_given_dict, "fields", "belongs to the caller")
+wrong_46 = with_trim(fields_of_a_list, "fields", "the result is a list")
+wrong_47 = with_trim(str_for_json, "both_ends", "Which function writes JSON?")
+wrong_48 = with_trim(a_little_more_than_half, "both_ends", "both ends together")
+wrong_49 = with_trim(note_behind_both_ends, "says_how_much", "behind both ends")
+wrong_50 = with_trim(note_before_both_ends, "says_how_much", "before both ends")
+wrong_51 = with_trim(one_off_where_the_limit_is_odd, "says_how_much", "where max_chars is odd")
+wrong_52 = with_trim(one_off_always, "says_how_much", "less both")
+wrong_53 = with_trim(counts_the_keys_of_a_dict, "says_how_much", "less both")
 wrong_01 = with_trim(shorter_by_one_at_the_limit, "fits", "still fit")
 wrong_02 = with_trim(one_too_many_let_through, "fits", "From max_chars + 1")
 wrong_03 = with_trim(never_trims, "fits", "came back as it was")
@@ -119,7 +212,7 @@ wrong_05 = with_trim(missing_field_raises, "fields", "passed over")
 wrong_06 = with_trim(fields_of_a_text, "fields", "Only a dict")
 wrong_07 = with_trim(only_the_start, "both_ends", "The end is nearly gone")
 wrong_08 = with_trim(only_the_end, "both_ends", "The start is nearly gone")
-wrong_09 = with_trim(both_ends_whole, "both_ends", "became")
+wrong_09 = with_trim(both_ends_whole, "both_ends", "both ends together")
 wrong_10 = with_trim(says_nothing, "says_how_much", "stands")
 wrong_11 = with_trim(says_the_whole_length, "says_how_much", "the note says")
 
@@ -138,8 +231,9 @@ def one_step_too_many_kept(history, keep_steps, summarise):
 
 
 def one_step_too_few_kept(history, keep_steps, summarise):
-    places = [place for place, entry in enumerate(history) if "type" in entry]
-    return history if len(places) <= keep_steps else compact(history, keep_steps - 1, summarise)
+    if compact(history, keep_steps, lambda old: "") == history:
+        return history
+    return compact(history, keep_steps - 1, summarise)
 
 
 def goal_summarised_away(history, keep_steps, summarise):
@@ -188,6 +282,78 @@ def summary_as_a_bare_text(history, keep_steps, summarise):
     return short if short == history else [short[0], short[1]["text"], *short[2:]]
 
 
+def goal_summarised_too(history, keep_steps, summarise):
+    return compact(history, keep_steps, lambda old: summarise([history[0], *old]))
+
+
+def summarise_gets_entries_backwards(history, keep_steps, summarise):
+    return compact(history, keep_steps, lambda old: summarise(old[::-1]))
+
+
+def summary_said_by_the_model(history, keep_steps, summarise):
+    short = compact(history, keep_steps, summarise)
+    return short if short == history else [short[0], {**short[1], "role": "model"}, *short[2:]]
+
+
+def a_second_note_beside_the_summary(history, keep_steps, summarise):
+    short = compact(history, keep_steps, summarise)
+    return short if short == history else [*short[:2], {"role": "user", "text": "Go on."}, *short[2:]]
+
+
+def with_places(places, history, keep_steps, summarise):
+    if len(places) <= keep_steps:
+        return history
+    begin = places[-keep_steps]
+    return [history[0], {"role": "user", "text": summarise(history[1:begin])}, *history[begin:]]
+
+
+def entries_counted(history, keep_steps, summarise):
+    return with_places(list(range(1, len(history))), history, keep_steps, summarise)
+
+
+def last_entries_kept_for_steps(history, keep_steps, summarise):
+    if compact(history, keep_steps, lambda old: "") == history:
+        return history
+    return entries_counted(history, keep_steps, summarise)
+
+
+def answer_counted_as_a_step(history, keep_steps, summarise):
+    places = [place for place, entry in enumerate(history) if "type" in entry]
+    return with_places(places, history, keep_steps, summarise)
+
+
+def everything_of_the_model_counted(history, keep_steps, summarise):
+    places = [place for place, entry in enumerate(history) if entry["role"] == "model"]
+    return with_places(places, history, keep_steps, summarise)
+
+
+def an_answer_inside_counted(history, keep_steps, summarise):
+    places = [place for place, entry in enumerate(history[:-1]) if "type" in entry]
+    return with_places(places, history, keep_steps, summarise)
+
+
+wrong_61 = with_compact(goal_summarised_too, "summary", "with the goal in it")
+wrong_62 = with_compact(summarise_gets_entries_backwards, "summary", "in order")
+wrong_63 = with_compact(summary_said_by_the_model, "summary", "The model did not say this")
+wrong_64 = with_compact(a_second_note_beside_the_summary, "summary", "One entry stands in place")
+
+
+def exactly_so_many_steps_are_too_many(history, keep_steps, summarise):
+    places = [place for place, entry in enumerate(history) if entry.get("type") in ("tool", "tools")]
+    if len(places) < keep_steps:
+        return history
+    begin = places[-keep_steps]
+    return [history[0], {"role": "user", "text": summarise(history[1:begin])}, *history[begin:]]
+
+
+wrong_70 = with_compact(exactly_so_many_steps_are_too_many, "nothing_old", "with `<=`?")
+wrong_65 = with_compact(entries_counted, "nothing_old", "Do you count entries?")
+wrong_66 = with_compact(last_entries_kept_for_steps, "last_steps", "Do you count entries?")
+wrong_67 = with_compact(answer_counted_as_a_step, "whole_steps", "is no step")
+wrong_68 = with_compact(everything_of_the_model_counted, "whole_steps", "is no step")
+wrong_69 = with_compact(an_answer_inside_counted, "whole_steps", "is no step")
+
+
 def two_entries_a_step(history, keep_steps, summarise):
     if len(history) <= 1 + 2 * keep_steps:
         return history
@@ -203,7 +369,7 @@ def single_requests_alone_begin_a_step(history, keep_steps, summarise):
     return [history[0], {"role": "user", "text": summarise(history[1:begin])}, *history[begin:]]
 
 
-wrong_21 = with_compact(always_summarises, "nothing_old", "called all the same")
+wrong_21 = with_compact(always_summarises, "nothing_old", "Which condition")
 wrong_22 = with_compact(one_step_too_many_kept, "nothing_old", "was not called")
 wrong_23 = with_compact(one_step_too_few_kept, "last_steps", "word for word")
 wrong_24 = with_compact(goal_summarised_away, "last_steps", "goal stays first")
@@ -231,9 +397,9 @@ class HalvesWithANote:
 def tight(result, max_chars, keep=None):
     if isinstance(result, dict) and keep:
         result = {key: value for key, value in result.items() if key in set(keep)}
-    text = result if isinstance(result, str) else str(result)
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
     if len(text) <= max_chars:
-        return text
+        return result
     room = max_chars - 40
     head, tail = text[: room // 2], text[len(text) - room // 2 :]
     return f"{head} [{len(text) - len(head) - len(tail):,} characters cut] {tail}"
@@ -242,7 +408,7 @@ def tight(result, max_chars, keep=None):
 def in_groups(history, keep_steps, summarise):
     goal, steps = history[0], []
     for entry in history[1:]:
-        if entry.get("role") == "model":
+        if entry.get("type") in ("tool", "tools"):
             steps.append([])
         steps[-1].append(entry)
     cut = max(0, len(steps) - keep_steps)
@@ -258,7 +424,49 @@ class NoteInsideTheLimit:
     compact = staticmethod(in_groups)
 
 
+def a_third_and_two(result, max_chars, keep=None):
+    match result:
+        case dict() if keep is not None:
+            return a_third_and_two({name: value for name, value in result.items() if name in keep}, max_chars)
+        case str():
+            text = result
+        case _:
+            text = json.dumps(result, indent=2)
+    too_much = len(text) - max_chars
+    if too_much <= 0:
+        return result
+    left = max_chars // 3
+    return f"{text[:left]}\n{too_much} characters left out\n{text[len(text) - max_chars + left :]}"
+
+
+def backwards(history, keep_steps, summarise):
+    place, steps = len(history), 0
+    while steps < keep_steps and place > 1:
+        place -= 1
+        steps += history[place].get("type") in ("tool", "tools")
+    if not any("tool" in entry.get("type", "") for entry in history[1:place]):
+        return list(history)
+    return [history[0], {"role": "user", "text": summarise(history[1:place])}, *history[place:]]
+
+
 @right
-class OfThePackage:
+class ThirdsAndAWalkBackwards:
+    trim = staticmethod(a_third_and_two)
+    compact = staticmethod(backwards)
+
+
+def quoted(result, max_chars, keep=None):
+    short = trim(result, max_chars, keep)
+    return short if short == result or not isinstance(short, str) else f'"{short}"'
+
+
+@right
+class InQuotes:
+    trim = staticmethod(quoted)
+    compact = staticmethod(compact)
+
+
+@right
+class TrimOfThePackage:
     trim = staticmethod(memory.trim)
-    compact = staticmethod(memory.compact)
+    compact = staticmethod(in_groups)
