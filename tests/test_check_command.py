@@ -10,8 +10,15 @@ import pytest
 
 from agentlib.__main__ import main
 from agentlib.checks import EXERCISES
-from agentlib.checks.commands import FRESH_DIR, check_file, find_file, reset_exercise, reset_quiz
-from agentlib.checks.notebook import NotebookProblem, read_notebook, run_cells
+from agentlib.checks.commands import (
+    FRESH_DIR,
+    check_file,
+    exercise_of,
+    find_file,
+    reset_exercise,
+    reset_quiz,
+)
+from agentlib.checks.notebook import Cell, NotebookProblem, read_notebook, run_cells
 from agentlib.views.quiz.answers import Answers
 
 ROOT = Path(__file__).parent.parent
@@ -109,7 +116,7 @@ def test_the_untouched_exercise_by_its_name():
         (json.dumps({"nbformat": 3, "worksheets": []}), "has notebook format 3, and format 4 is needed"),
         ("[" * 100_000, "is no notebook"),
         (json.dumps(notebook()), "no cell makes a function run_agent"),
-        (json.dumps(notebook("x = (")), "cell 1, line 1"),
+        (json.dumps(notebook("x = (")), "(in the cell that begins `x = (`, line 1: "),
         (json.dumps(notebook("run_agent = 3")), "run_agent is 3, which is no function"),
     ],
     ids=["empty", "half", "list", "old", "deep", "no cells", "syntax", "no function"],
@@ -158,14 +165,26 @@ def test_bytes_that_are_no_text(tmp_path):
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ("x = 1\ny = (", "cell 1, line 2: '(' was never closed"),
-        ("if True:\n\tx = 1\n        y = 2", "cell 1, line 3: inconsistent use of tabs"),
-        ("print('a')\nname = input('name? ')", "cell 1, line 2: input() waits for a person"),
-        ("print('a')\nexit()", "cell 1, line 2: exit() would end the notebook"),
-        ("import sys\nsys.exit(0)", "cell 1, line 2: exit() would end the notebook"),
-        ("1 / 0", "cell 1, line 1: ZeroDivisionError"),
-        ("import no_such_module", "cell 1, line 1: ModuleNotFoundError"),
-        ("x = 'a' + '\\0'\n" + "raise ValueError(x)", "cell 1, line 2: ValueError"),
+        ("x = 1\ny = (", "In the cell that begins `x = 1`, line 2: '(' was never closed"),
+        (
+            "if True:\n\tx = 1\n        y = 2",
+            "In the cell that begins `if True:`, line 3: inconsistent use of tabs",
+        ),
+        (
+            "print('a')\nname = input('name? ')",
+            "In the cell that begins `print('a')`, line 2: input() waits for a person",
+        ),
+        ("print('a')\nexit()", "In the cell that begins `print('a')`, line 2: exit() would end the notebook"),
+        (
+            "import sys\nsys.exit(0)",
+            "In the cell that begins `import sys`, line 2: exit() would end the notebook",
+        ),
+        ("1 / 0", "In the cell that begins `1 / 0`, line 1: ZeroDivisionError"),
+        (
+            "import no_such_module",
+            "In the cell that begins `import no_such_module`, line 1: ModuleNotFoundError",
+        ),
+        ("x = 'a' + '\\0'\n" + "raise ValueError(x)", "In the cell that begins `x = 'a'"),
     ],
     ids=["syntax", "tabs", "input", "exit", "sys.exit", "error", "import", "zero byte"],
 )
@@ -179,7 +198,8 @@ def test_a_cell_that_fails_is_named_and_the_others_still_run(file, cell, said):
 
 def test_a_failing_cell_is_named_where_the_function_is_missing(file):
     with pytest.raises(
-        NotebookProblem, match=r"no cell makes a function run_agent \(cell 1, line 1: NameError"
+        NotebookProblem,
+        match=r"run_agent \(in the cell that begins `nothing_here`, line 1: NameError",
     ):
         check_file(file("nothing_here"))
 
@@ -187,13 +207,17 @@ def test_a_failing_cell_is_named_where_the_function_is_missing(file):
 def test_a_cell_that_does_not_end_is_ended(file):
     report = check_file(file("while True:\n    pass", GOOD), cell_seconds=0.3)
     assert report.passed
-    assert report.notes == ("cell 1: was ended after 0.3 seconds.",)
+    assert report.notes == (
+        "The cell that begins `while True:` did not end within 0.3 seconds: is there a way out of its loop?",
+    )
 
 
 def test_100_mb_of_printed_text_is_counted_and_dropped(file):
     report = check_file(file("for _ in range(1_000):\n    print('x' * 100_000)", GOOD))
     assert report.passed
-    assert report.notes == ("cell 1: printed 100 MB, which are not shown.",)
+    assert report.notes == (
+        "The cell that begins `for _ in range(1_000):` printed 100 MB, which are not shown.",
+    )
 
 
 def test_100_mb_of_stored_output_is_passed_over(tmp_path):
@@ -224,7 +248,23 @@ def test_a_helper_in_another_cell_and_a_class_at_work(file):
 
 def test_the_learners_line_is_shown_with_its_cell(file):
     report = check_file(file("import json", GOOD.replace("model(history)", "model(hist)")))
-    assert "in cell 2, line 5: `reply = model(hist)`" in report.results[0].seen
+    assert "in the cell that begins `def run_agent(`, line 5: `reply = model(hist)`" in report.results[0].seen
+
+
+@pytest.mark.parametrize(
+    ("source", "begins"),
+    [
+        ("\n\n  x = 1", "the cell that begins `x = 1`"),
+        ("def f(a,\n      b):\n    pass", "the cell that begins `def f(`"),
+        ("class Guard:\n    pass", "the cell that begins `class Guard`"),
+        ("%%time\nx = 1", "the cell that begins `%%time`"),
+        ("x = '" + "long " * 40 + "'", "the cell that begins `x = 'long long long long long long lo...`"),
+        ("x = '`' + y", "the cell that begins `x = " + "'" * 3 + " + y`"),
+        ("", "code cell 3, which is empty"),
+    ],
+)
+def test_a_cell_is_named_by_its_first_line(source, begins):
+    assert Cell(3, source).place.startswith(begins)
 
 
 def test_exit_inside_the_function_is_told(file):
@@ -241,6 +281,70 @@ def test_a_cell_with_a_check_of_its_own_is_passed_over():
     cells = read_notebook(ROOT / "solutions" / f"{NAME}.ipynb")
     assert any("check" in cell.tags for cell in cells)
     assert "report" not in run_cells(cells).names
+
+
+def marked(*ids, cells=(GOOD,)):
+    """A notebook in which nbgrader's names stand at the first cells."""
+    made = notebook(*cells)
+    for cell, name in zip(made["cells"], ids, strict=False):
+        cell["metadata"] = {"nbgrader": {"grade_id": name}}
+    return json.dumps(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "exercise"),
+    [
+        ("ex02_three_stops", "ex02"),
+        ("my ex02 (1)", "ex02"),
+        ("EX02", "ex02"),
+        ("ex06_every_call_answered__ex01_loop_as_is", "ex06"),
+        ("ex06__from_ex01_write_the_loop", "ex06"),
+        ("annex01_ex02", "ex02"),
+        ("alex01-ex02_three_stops", "ex02"),
+        ("janeex02", "ex02"),
+        ("doejane_123_4567_ex04_repeat_guard-2", "ex04"),
+    ],
+)
+def test_a_name_tells_the_exercise_by_the_first_one_that_it_names(name, exercise):
+    assert exercise_of(Path(f"{name}.ipynb")).name.startswith(f"{exercise}_")
+
+
+def test_the_notebooks_own_cells_have_the_last_word_on_the_exercise(tmp_path):
+    path = tmp_path / "ex06_mine.ipynb"
+    path.write_text(marked("ex01_setup", "ex01_solution", cells=("import json", GOOD)))
+    report = check_file(path)
+    assert report.exercise == NAME
+    assert report.notes == ("Its name says ex06, its cells say ex01; it was checked as ex01.",)
+    path = tmp_path / "homework.ipynb"
+    path.write_text(json.dumps(notebook(GOOD, f'report = check("{NAME}", run_agent)\nreport')))
+    assert check_file(path).exercise == NAME
+
+
+def test_one_cell_from_another_exercise_changes_nothing(tmp_path):
+    path = tmp_path / "ex02_three_stops.ipynb"
+    path.write_text(marked("ex01_solution", "ex02_setup", "ex02_check", cells=(GOOD, "import json", "2")))
+    assert check_file(path).exercise == "ex02_three_stops"
+
+
+def test_cells_of_two_exercises_alike_leave_it_to_the_name(tmp_path):
+    path = tmp_path / "ex02_three_stops.ipynb"
+    path.write_text(marked("ex01_solution", "ex02_solution", cells=(GOOD, GOOD)))
+    assert check_file(path).exercise == "ex02_three_stops"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break in another way there")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_reader_that_goes_away_leaves_no_traceback(file, more):
+    with subprocess.Popen(
+        [sys.executable, "-m", "agentlib", "check", str(file(GOOD)), *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as child:
+        child.stdout.close()  # as `| head -0` does
+        assert child.stderr.read() == ""
+    assert child.returncode == 0
 
 
 def test_files_are_found_by_name():

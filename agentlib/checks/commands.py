@@ -3,7 +3,10 @@
 import argparse
 import json
 import os
+import re
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +14,21 @@ from typing import TYPE_CHECKING
 from agentlib.checks import EXERCISES, find_exercise
 from agentlib.checks.checking import check_functions
 from agentlib.checks.exercise import Exercise
-from agentlib.checks.notebook import NotebookProblem, functions_in, read_notebook, run_cells
+from agentlib.checks.notebook import Cell, NotebookProblem, functions_in, read_notebook, run_cells
 from agentlib.checks.report import Report
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-__all__ = ["add_check", "add_reset", "check_file", "reset_exercise", "reset_quiz"]
+__all__ = [
+    "add_check",
+    "add_reset",
+    "check_file",
+    "exercise_of",
+    "exercise_of_cells",
+    "reset_exercise",
+    "reset_quiz",
+]
 
 COURSE_DIR = Path(__file__).resolve().parents[2]
 FRESH_DIR = Path(__file__).resolve().parent / "fresh"
@@ -25,14 +36,43 @@ FRESH_DIR = Path(__file__).resolve().parent / "fresh"
 
 
 def exercise_of(path: Path) -> Exercise:
-    """Tell from a file's name which exercise it is: "ex02_three_stops.ipynb", "my ex02 (1).ipynb"."""
-    for exercise in EXERCISES.values():
-        if exercise.name in path.stem or exercise.name.split("_")[0] in path.stem.lower():
-            return exercise
+    """Tell from a file's name which exercise it is: "ex02_three_stops.ipynb", "my ex02 (1).ipynb".
+
+    Of several that it names the first one counts. Raises NotebookProblem if there is none.
+    """
+    stem = path.stem.lower()
+    for before in (r"(?<![^\W_])", ""):  # better where a word begins: "alex01_ex02" is ex02
+        found = [
+            (match.start(), exercise.name)
+            for exercise in EXERCISES.values()
+            if (match := re.search(before + short_name(exercise), stem))
+        ]
+        if found:
+            return EXERCISES[min(found)[1]]
     raise NotebookProblem(
         f"{path}: its name does not say which exercise it is; it should begin with one of "
-        f"{', '.join(name.split('_')[0] for name in EXERCISES)}."
+        f"{', '.join(short_name(exercise) for exercise in EXERCISES.values())}."
     )
+
+
+def short_name(exercise: Exercise) -> str:
+    """Give the begin of an exercise's name: "ex02"."""
+    return exercise.name.split("_")[0]
+
+
+def exercise_of_cells(cells: Sequence[Cell]) -> Exercise | None:
+    """Tell by a notebook's own cells which exercise it is: by nbgrader's names for them, and by `check(...)`.
+
+    None if they do not tell, or name two exercises alike: a learner may have copied a cell.
+    """
+    short_names = {short_name(exercise): exercise for exercise in EXERCISES.values()}
+    named = [cell.grade_id.split("_")[0] for cell in cells]
+    for cell in cells:
+        named += re.findall(r"""\bcheck\(\s*["'](ex\d\d)""", cell.source)
+    counts = Counter(name for name in named if name in short_names).most_common(2)
+    if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
+        return None
+    return short_names[counts[0][0]]
 
 
 def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
@@ -49,14 +89,37 @@ def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
 
 def check_file(path: Path, seed: int | None = None, cell_seconds: float = 30.0) -> Report:
     """Run the code of one notebook and check it. Raises NotebookProblem if that cannot be done."""
-    exercise = exercise_of(path)
-    ran = run_cells(read_notebook(path), cell_seconds)
+    if path.suffix != ".ipynb":
+        exercise_of(path)  # before it is read: the name of another file than a notebook may be a slip
+    cells = read_notebook(path)
+    exercise = exercise_of_cells(cells) or exercise_of(path)
+    ran = run_cells(cells, cell_seconds)
     functions = functions_in(ran, exercise.functions, path)
     report = check_functions(exercise, functions, seed)
     problems = tuple(problem for problem in ran.problems if report.started or "not started" not in problem)
-    return Report(
-        report.exercise, report.title, report.seed, report.started, report.results, (*report.notes, *problems)
+    notes = (*report.notes, *problems, *_other_name(path, exercise))
+    return Report(report.exercise, report.title, report.seed, report.started, report.results, notes)
+
+
+def _other_name(path: Path, exercise: Exercise) -> tuple[str, ...]:
+    """Give a note if a file's name says that it is another exercise than its cells do."""
+    try:
+        named = short_name(exercise_of(path))
+    except NotebookProblem:
+        return ()
+    real = short_name(exercise)
+    return (
+        () if named == real else (f"Its name says {named}, its cells say {real}; it was checked as {real}.",)
     )
+
+
+def say(text: str) -> None:
+    """Print a text. That nobody reads it to its end, as behind `| head`, is no error."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # What is left in the buffer would be written, and fail, once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run_check(arguments: argparse.Namespace) -> int:
@@ -65,10 +128,10 @@ def run_check(arguments: argparse.Namespace) -> int:
         report = check_file(find_file(arguments.what), arguments.seed)
     except NotebookProblem as problem:
         if arguments.json:
-            print(json.dumps({"problem": str(problem)}, ensure_ascii=False))
+            say(json.dumps({"problem": str(problem)}, ensure_ascii=False))
         print(problem, file=sys.stderr)
         return 2
-    print(report.as_json() if arguments.json else report.text(more=arguments.more))
+    say(report.as_json() if arguments.json else report.text(more=arguments.more))
     return 0 if report.passed else 1
 
 
@@ -132,9 +195,9 @@ def run_reset(arguments: argparse.Namespace) -> int:
         return 2
     try:
         if arguments.quiz:
-            print(reset_quiz())
+            say(reset_quiz())
         for name in EXERCISES if arguments.all else arguments.names:
-            print(reset_exercise(name))
+            say(reset_exercise(name))
     except (ValueError, OSError) as problem:
         print(problem, file=sys.stderr)
         return 2

@@ -7,12 +7,13 @@ import ctypes
 import io
 import json
 import linecache
+import re
 import signal
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -20,11 +21,14 @@ from typing import Any, NoReturn
 from agentlib.checks.player import CALL, TOO_LONG
 from agentlib.messages import Entry, json_ready, short
 
-__all__ = ["Counter", "LearnerHere", "RunEnded", "TimeLimit", "error_of"]
+__all__ = ["Counter", "LearnerHere", "RunEnded", "TimeLimit", "cell_words", "error_of"]
 
 OUR_DIR = str(Path(__file__).parent)
 KNOCK_SECONDS = 0.002
 """Time between two tries to end a function that is over its time."""
+
+QUOTE = "'"
+"""Takes the place of a backtick inside code, which stands in backticks itself."""
 
 GRACE_SECONDS = 0.2
 """A function that was told to end gets so long to do it."""
@@ -283,6 +287,19 @@ def error_like(wanted: Entry) -> Exception:
     return kind(wanted["message"])
 
 
+def cell_words(name: str, lines: Sequence[str]) -> str:
+    """Say which cell of a notebook is meant, by its first line: JupyterLab shows no number that stays.
+
+    name: "cell 3"; it stands for a cell that is empty.
+    """
+    first = next((line.strip() for line in lines if line.strip()), "")
+    if not first:
+        return f"code {name}, which is empty"
+    start = re.match(r"(?:async )?(?:def \w+\(|class \w+)", first)
+    begins = start[0] if start else short(first, 40)
+    return f"the cell that begins `{begins.replace('`', QUOTE)}`"
+
+
 def error_of(problem: BaseException, function: Callable[..., Any] | None = None) -> Entry:
     """Describe an error with the learner's own line: the deepest one in the file of their function."""
     own = getattr(getattr(function, "__code__", None), "co_filename", None)
@@ -293,7 +310,7 @@ def error_of(problem: BaseException, function: Callable[..., Any] | None = None)
     for frame, number in (in_file or theirs[:1])[-1:]:
         filename = frame.f_code.co_filename
         line, code = number, linecache.getline(filename, number).strip()
-        place = filename if filename.startswith("cell ") else ""
+        place = cell_words(filename, linecache.getlines(filename)) if filename.startswith("cell ") else ""
     return {
         "type": type(problem).__name__,
         "message": short(str_of(problem), 300),

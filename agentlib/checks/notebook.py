@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agentlib.checks.here import Counter, RunEnded, TimeLimit, error_of
+from agentlib.checks.here import Counter, RunEnded, TimeLimit, cell_words, error_of
 from agentlib.messages import short
 
 __all__ = ["Cell", "NotebookProblem", "Ran", "functions_in", "read_cells", "read_notebook", "run_cells"]
@@ -37,8 +37,13 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """How a reader finds it; it stands in the place of a file name where Python names one."""
+        """It stands in the place of a file name where Python names one."""
         return f"cell {self.number}"
+
+    @property
+    def place(self) -> str:
+        """How a reader finds it: "the cell that begins `def run_agent(`"."""
+        return cell_words(self.name, self.source.splitlines())
 
 
 @dataclass
@@ -157,34 +162,40 @@ def _run_cell(cell: Cell, names: dict[str, Any], seconds: float) -> str:
     try:
         code = compile(source, cell.name, "exec", dont_inherit=True)
     except SyntaxError as problem:
-        return f"{cell.name}, line {problem.lineno}: {problem.msg}: {_code(source, problem.lineno)}"
+        return f"In {cell.place}, line {problem.lineno}: {problem.msg}: {_code(source, problem.lineno)}"
     except ValueError as problem:  # a zero byte
-        return f"{cell.name}: {problem}."
+        return f"In {cell.place}: {problem}."
     # So that an error can show the line that it came from.
-    linecache.cache[cell.name] = (len(source), None, source.splitlines(keepends=True), cell.name)
+    linecache.cache[cell.name] = (len(source), None, cell.source.splitlines(keepends=True), cell.name)
     printed = Counter()
     limit = TimeLimit(seconds)
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             limit.run(_call(code, names))
     except RunEnded:
-        return f"{cell.name}: was ended after {seconds:g} seconds."
+        return (
+            f"{_capital(cell.place)} did not end within {seconds:g} seconds: is there a way out of its loop?"
+        )
     except SystemExit:
         line = _line_of_exit(source)
-        return f"{cell.name}{line}: exit() would end the notebook; the rest of this cell was not run."
+        return f"In {cell.place}{line}: exit() would end the notebook; the rest of this cell was not run."
     except NotImplementedError:
-        return f"{cell.name}: not started yet."
+        return f"In {cell.place}: not started yet."
     except KeyboardInterrupt:
         raise
     except BaseException as problem:
         error = error_of(problem)
         line, said = error["line"], error["message"]
         what = said if isinstance(problem, _Asked) else f"{error['type']}: {said}"
-        place = f"{cell.name}, line {line}" if error["place"] == cell.name else cell.name
-        return f"{place}: {what.rstrip('.')}: {_code(source, line)}"
+        place = f"{cell.place}, line {line}" if error["place"] == cell.place else cell.place
+        return f"In {place}: {what.rstrip('.')}: {_code(source, line)}"
     if printed.chars >= LARGE_OUTPUT_BYTES:
-        return f"{cell.name}: printed {printed.chars / 1_000_000:,.0f} MB, which are not shown."
+        return f"{_capital(cell.place)} printed {printed.chars / 1_000_000:,.0f} MB, which are not shown."
     return ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _call(code: Any, names: dict[str, Any]) -> Callable[[], None]:
@@ -226,7 +237,8 @@ def functions_in(ran: Ran, wanted: Sequence[str], path: Path) -> dict[str, Calla
     for name in wanted:
         function = ran.names.get(name)
         if function is None:
-            why = f" ({ran.problems[0]})" if ran.problems else ""
+            first = ran.problems[0] if ran.problems else ""
+            why = f" ({first[:1].lower()}{first[1:]})" if first else ""
             raise NotebookProblem(f"{path}: no cell makes a function {name}{why}")
         if not callable(function):
             raise NotebookProblem(f"{path}: {name} is {short(function, 60)}, which is no function.")

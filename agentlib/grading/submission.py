@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentlib.checks.commands import FRESH_DIR
+from agentlib.checks.commands import FRESH_DIR, exercise_of_cells
 from agentlib.checks.exercise import Exercise
 from agentlib.checks.notebook import Cell, NotebookProblem, read_cells
 from agentlib.messages import short
@@ -162,8 +162,5 @@ def exercise_in(data: bytes, exercises: Sequence[Exercise]) -> Exercise | None:
         cells = read_cells(data, Path("notebook"))
     except NotebookProblem:
         return None
-    found = Counter(cell.grade_id.split("_")[0] for cell in cells if cell.grade_id)
-    for exercise in exercises:
-        if found[exercise.name.split("_")[0]]:
-            return exercise
-    return None
+    found = exercise_of_cells(cells)
+    return found if found in exercises else None
