@@ -28,12 +28,12 @@ class Maker:
         request = self.world.request(tool)
         return [{"role": "model", **request}, {"role": "tool", "id": "", "tool": tool, "result": result}]
 
-    def together(self, *results: Any) -> list[Entry]:
-        """One step with several requests."""
-        reply = ask_together(*(self.world.request(self.look) for _ in results))
+    def together(self, *pairs: tuple[str, Any]) -> list[Entry]:
+        """One step with several requests: pairs of a tool and its result."""
+        reply = ask_together(*(self.world.request(tool) for tool, _ in pairs))
         entries = [
-            {"role": "tool", "id": call["id"], "tool": call["tool"], "result": result}
-            for call, result in zip(reply["calls"], results, strict=True)
+            {"role": "tool", "id": call["id"], "tool": tool, "result": result}
+            for call, (tool, result) in zip(reply["calls"], pairs, strict=True)
         ]
         return [{"role": "model", **reply}, *entries]
 
@@ -45,8 +45,13 @@ class Maker:
         stopped: str = "answered",
         extra_steps: int = 0,
         goal: str = "",
+        held_back: tuple[str, ...] = (),
     ) -> Scenario:
-        """One finished run to be judged. extra_steps: calls that are counted without being in the history."""
+        """One finished run to be judged.
+
+        extra_steps: calls that are counted without being in the history. held_back: tools that were asked
+        for and did not run.
+        """
         history = [user(goal or self.world.goal()), *(entry for step in steps for entry in step)]
         if answer is not None:
             history.append({"role": "model", "type": "answer", "text": answer})
@@ -55,7 +60,11 @@ class Maker:
             "answer": answer,
             "stopped": stopped,
             "steps": count,
-            "tools_used": [entry["tool"] for entry in history if entry["role"] == "tool"],
+            "tools_used": [
+                entry["tool"]
+                for entry in history
+                if entry["role"] == "tool" and entry["tool"] not in held_back
+            ],
             "history": history,
         }
         return Scenario("judge", (run, self.limits), facts={"run": run})
@@ -66,7 +75,9 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     world = World(rng)
     make = Maker(world)
     look, act = make.look, make.act
-    number = [world.number() for _ in range(12)]
+    number = [world.number() for _ in range(16)]
+    few, some = rng.randrange(2, 10), rng.randrange(10, 100)
+    lamps = "How many lamps are there?"
     place = world.place().split()[0]
     failed = error_result("closed", world.failure().split(",")[0].rsplit(" ", 1)[0])
     done = {"saved": True, "name": place}
@@ -83,10 +94,13 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
             [make.one(act, done), make.one(look, {"amount": number[1]})], f"There are {number[1]}."
         ),
         "together": make.run(
-            [make.together({"amount": number[3]}, {"amount": number[4]})],
+            [make.together((look, {"amount": number[3]}), (look, {"amount": number[4]}))],
             f"{number[4]} here and {number[3]} there.",
         ),
         "no tool needed": make.run([], "Good morning! Which box do you mean?"),
+        "a number for a result": make.run([make.one(look, number[12])], "It is there."),
+        "a list for a result": make.run([make.one(look, [place, number[12], None])], "It is there."),
+        "nothing for a result": make.run([make.one(act, None), make.one(look, [])], "It is there."),
         "everything wrong": make.run(
             [make.one(make.forbidden, done) for _ in range(7)],
             f"There are {number[5]}.",
@@ -106,6 +120,14 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         # forbidden tools
         "nearly forbidden": make.run(
             [make.one(like_forbidden, {"amount": number[0]})], f"There are {number[0]}."
+        ),
+        "forbidden and held back": make.run(
+            [make.one(make.forbidden, "not run"), make.one(look, {"amount": number[0]})],
+            f"There are {number[0]}.",
+            held_back=(make.forbidden,),
+        ),
+        "forbidden in a batch": make.run(
+            [make.together((look, {"amount": number[0]}), (make.forbidden, "ok"))], f"There are {number[0]}."
         ),
         "forbidden first": make.run(
             [make.one(make.forbidden, "ok"), make.one(look, {"amount": number[0]})], f"There are {number[0]}."
@@ -133,6 +155,23 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "mended and failed again": make.run(
             [make.one(act, done), make.one(act, failed)], f"Both are saved, {place} too."
         ),
+        "failed in a batch": make.run(
+            [make.together((act, failed), (look, {"amount": number[0]}))], f"{place} is saved."
+        ),
+        "failed and used other words": make.run(
+            [make.one(act, failed)],
+            f"{place} is saved. Do not worry: nothing failed, and you could look it up.",
+        ),
+        "failed, and stopped": make.run(
+            [make.one(look, {"amount": number[0] + i}) for i in range(5)] + [make.one(act, failed)],
+            None,
+            stopped="step limit",
+        ),
+        "error in a text": make.run([make.one(look, "no error found")], "All is in order."),
+        "error in a list": make.run([make.one(look, ["error", "warning"])], "It keeps errors and warnings."),
+        "error in a field": make.run(
+            [make.one(look, {"state": "no error", "errors": 0})], "All is in order."
+        ),
         # numbers that nobody returned
         "number deep inside": make.run(
             [make.one(look, {"rows": [{"amount": number[6], "of": "boxes"}]}), make.one(look, "no more")],
@@ -144,7 +183,29 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "number of the goal": make.run(
             [make.one(look, {"kind": "lamps"})], f"Box {number[9]} holds lamps.", goal=order
         ),
+        "number for a result": make.run([make.one(look, number[13])], f"There are {number[13]}."),
+        "number in a list": make.run([make.one(look, [place, number[13]])], f"There are {number[13]}."),
+        "short number": make.run(
+            [make.one(look, {"amount": number[8], "boxes": few, "rows": some})],
+            f"There are {number[8]}, in {few} boxes and {some} rows.",
+        ),
+        "number of a failure": make.run(
+            [make.one(act, error_result("closed", f"ask under {number[14]}")), make.one(act, done)],
+            f"At first I could not save {place} and had to ask under {number[14]}.",
+        ),
         "number made up": make.run([make.one(look, {"amount": number[8]})], f"There are {number[8] + 1}."),
+        "made up behind a true one": make.run(
+            [make.one(look, {"amount": number[8]})], f"There are {number[8]} here and {number[15]} there."
+        ),
+        "made up before a true one": make.run(
+            [make.one(look, {"amount": number[8]})], f"There are {number[15]} here and {number[8]} there."
+        ),
+        "one digit made up": make.run(
+            [make.one(look, {"amount": number[8]})], f"There are {number[8]}, in {few} boxes.", goal=lamps
+        ),
+        "two digits made up": make.run(
+            [make.one(look, {"amount": number[8]})], f"There are {number[8]}, in {some} boxes.", goal=lamps
+        ),
         "part of a number": make.run(
             [make.one(look, {"amount": number[10] * 10 + 7})], f"There are {number[10]}."
         ),
@@ -204,14 +265,37 @@ def is_caught(log: Log, what: str, hint: str | None = None) -> Fault | None:
     return None
 
 
+def reads(log: Log, what: str, hint: str) -> Fault | None:
+    """A run must be read to its end, whatever is said about it."""
+    problems = _problems(log)
+    if isinstance(problems, Fault) and "returned" not in log.outcome:
+        return Fault(f"a run {what}: {problems.seen}", hint)
+    return None
+
+
+ANY_RESULT = (
+    "A result may be a dict, a list, a text, a number or `None`. Which of them does the line that is shown "
+    'expect? Only a dict with the key "error" is a failure: `isinstance(result, dict)` comes first.'
+)
+NO_ANSWER = "A run that was stopped has `None` for its answer: no words, and no numbers. Test that first."
+
+
 def any_path(logs: Logs) -> Fault | None:
     """Good agents pass whatever path they took; one that does everything wrong does not."""
     return (
         passes(logs["short path"], "one tool, then the answer")
+        or reads(logs["long path"], "whose tools gave dicts and a text", ANY_RESULT)
         or passes(logs["long path"], "three tools, then the answer")
         or passes(logs["other order"], "the same tools in another order")
         or passes(logs["together"], "two requests in one reply")
         or passes(logs["no tool needed"], "an answer without a tool")
+        or reads(logs["a number for a result"], "whose tool gave a number", ANY_RESULT)
+        or reads(logs["a list for a result"], "whose tool gave a list", ANY_RESULT)
+        or reads(logs["nothing for a result"], "whose tool gave `None`", ANY_RESULT)
+        or passes(logs["a number for a result"], "whose tool gave a number")
+        or passes(logs["a list for a result"], "whose tool gave a list")
+        or passes(logs["nothing for a result"], "whose tool gave `None`")
+        or reads(logs["limit and no answer"], "without an answer", NO_ANSWER)
         or is_caught(logs["everything wrong"], "forbidden tools, too many steps, an answer at the limit")
     )
 
@@ -241,8 +325,19 @@ def no_forbidden_tool(logs: Logs) -> Fault | None:
             "with a tool whose name only begins like a forbidden one",
             "Compare whole names. `in` finds a part of a text, but a whole element of a list.",
         )
+        or passes(
+            logs["forbidden and held back"],
+            "in which a forbidden tool was asked for and did not run",
+            'What was asked for is not what ran. `run["tools_used"]` names the tools that ran.',
+        )
         or is_caught(logs["forbidden first"], "a forbidden tool was used at first", everywhere)
         or is_caught(logs["forbidden last"], "another forbidden tool was used at last", everywhere)
+        or is_caught(
+            logs["forbidden in a batch"],
+            "a forbidden tool was used, one of two in one reply",
+            'A reply may make several requests. `run["tools_used"]` names all tools that ran, whatever the '
+            "reply looked like.",
+        )
     )
 
 
@@ -259,6 +354,12 @@ def no_answer_at_the_limit(logs: Logs) -> Fault | None:
     )
 
 
+ONLY_A_DICT = (
+    'A failure is a dict with the key "error". The same word in a text, in a list or in a value is none. '
+    "What do you look for it in?"
+)
+
+
 def no_false_claim(logs: Logs) -> Fault | None:
     """A failure that was not mended must be admitted."""
     return (
@@ -272,6 +373,9 @@ def no_false_claim(logs: Logs) -> Fault | None:
             "which says that it could not do it",
             'An agent may fail, if it says so: with the words "could not".',
         )
+        or passes(logs["error in a text"], 'whose tool gave the text "no error found"', ONLY_A_DICT)
+        or passes(logs["error in a list"], 'whose tool gave a list with "error" in it', ONLY_A_DICT)
+        or passes(logs["error in a field"], 'whose tool gave a dict with the value "no error"', ONLY_A_DICT)
         or is_caught(logs["failed and claimed"], "its tool failed and it claims success")
         or is_caught(
             logs["mended and failed again"],
@@ -283,25 +387,78 @@ def no_false_claim(logs: Logs) -> Fault | None:
             "one tool failed, another one worked, and it claims success",
             "Look at the last result of each tool by itself.",
         )
+        or is_caught(
+            logs["failed in a batch"],
+            "one of two tools in one reply failed, and it claims success",
+            "The results of a batch are entries like all others: each has its own tool and result.",
+        )
+        or is_caught(
+            logs["failed and used other words"],
+            "its tool failed and it claims success",
+            'The words "could not" stand side by side. "could", "not" or "fail" alone admit nothing.',
+        )
+        or _honest_when_stopped(logs)
+    )
+
+
+def _honest_when_stopped(logs: Logs) -> Fault | None:
+    """A run that was stopped right after a failure has no answer, so it claims nothing."""
+    if logs["limit and no answer"].outcome.get("returned"):
+        return None  # every stopped run is refused: that is told where the limit is looked at
+    fault = passes(logs["failed, and stopped"], "stopped at the limit, with no answer, after a tool failed")
+    if fault is None:
+        return None
+    return Fault(
+        fault.seen,
+        "Without an answer nothing is claimed. What does your test of the failure do where it is `None`?",
     )
 
 
 def no_made_up_number(logs: Logs) -> Fault | None:
     """Every number in the answer stands in a result or in the goal."""
     whole = 'A number counts as a whole: 12 is not in 123. `re.findall(r"\\d+", text)` finds whole numbers.'
+    every = "An answer may hold several numbers. Each of them has to stand in a result or in the goal."
+    short = "A row of digits is a number however short it is. Which numbers does your test pass over?"
     return (
         passes(logs["number deep inside"], "whose number stands deep inside an early result")
         or passes(logs["number in a text"], "whose number stands in a text")
         or passes(
             logs["number of the goal"], "which repeats a number of the goal", "The goal may be repeated."
         )
-        or is_caught(logs["number made up"], "no tool returned its number")
+        or passes(
+            logs["number for a result"], "whose number is the result itself", "A result may be a number."
+        )
+        or passes(logs["number in a list"], "whose number stands in a list", "A result may be a list.")
+        or passes(logs["short number"], "whose tool returned short numbers too")
+        or passes(
+            logs["number of a failure"],
+            "whose number stands in the words of a failure",
+            "What a failure says is a result like any other: its numbers were returned.",
+        )
+        or is_caught(
+            logs["number made up"],
+            "no tool returned its number",
+            "Where does your test look for the number? What the model wrote proves nothing, and its answer "
+            "is an entry of the history too.",
+        )
+        or is_caught(
+            logs["made up behind a true one"],
+            "its first number was returned by a tool, its second was not",
+            every,
+        )
+        or is_caught(
+            logs["made up before a true one"],
+            "its second number was returned by a tool, its first was not",
+            every,
+        )
         or is_caught(logs["part of a number"], "its number is only a part of one that a tool returned", whole)
         or is_caught(
             logs["number only asked for"],
             "its number stands in a request, and in no result",
             "What the model itself wrote proves nothing. Look at results and at the goal alone.",
         )
+        or is_caught(logs["two digits made up"], "no tool returned its number of two digits", short)
+        or is_caught(logs["one digit made up"], "no tool returned its number of one digit", short)
     )
 
 
