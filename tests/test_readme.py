@@ -19,7 +19,7 @@ TEXT = README.read_text(encoding="utf-8")
 TEACHING = ROOT / "TEACHING.md"
 TEACHING_TEXT = TEACHING.read_text(encoding="utf-8")
 # What an instructor makes by following the page.
-MADE = ("submitted", "results", "feedback/", "class/", "sqlite:", "ann_")
+MADE = ("submitted", "results", "feedback/", "class/", "sqlite:", "tcp:", "ann_")
 both = pytest.mark.parametrize("page", [README, TEACHING], ids=lambda page: page.name)
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
