@@ -45,15 +45,22 @@ PAGE = """<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
 <style>
-:root {{ color-scheme: light dark }}
-body {{ font-family: system-ui, sans-serif; line-height: 1.5 }}
+:root {{ color-scheme: light dark; background: Canvas; color: CanvasText }}
+body {{ font-family: system-ui, sans-serif; line-height: 1.5; overflow-wrap: anywhere }}
 body {{ margin: 2em auto; max-width: 60em; padding: 0 1em }}
 table {{ border-collapse: collapse; width: 100% }}
 th, td {{ border-bottom: 1px solid #8888; padding: 0.3em 0.6em; text-align: left; vertical-align: top }}
-code {{ overflow-wrap: anywhere }}
-</style></head><body>
+th, strong {{ overflow-wrap: normal }}
+/* On a phone a row is a block: its cells stand one below the other, and nothing runs out of the page. */
+@media (max-width: 40em) {{
+thead {{ display: none }}
+tr, th, td {{ display: block }}
+tr {{ border-bottom: 1px solid #8888; padding: 0.5em 0 }}
+th, td {{ border: 0; padding: 0 }}
+}}
+</style></head><body><main>
 {body}
-</body></html>
+</main></body></html>
 """
 
 
