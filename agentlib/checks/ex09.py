@@ -1,31 +1,64 @@
 """ex09: rescue the night. Only outcomes count: what became of the invoices, and what it cost."""
 
+import re
 from collections import Counter
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.checks.player import TOO_OFTEN, shortened
-from agentlib.checks.reading import crash, times
+from agentlib.checks.reading import call_words, crash, requests_in, same_call, sketch, times
 from agentlib.costs import estimate_tokens
 from agentlib.labs import invoices
 from agentlib.labs.invoices import MAX_STEPS, MAX_TOKENS, MAX_USD, PRICE, Batch, make_batch
-from agentlib.messages import Entry, json_text
+from agentlib.messages import Entry, call_key, json_text
 
 __all__ = ["EXERCISE"]
 
 
+@dataclass(frozen=True)
+class Forgotten:
+    """A call in which the model asked once more for what it could not see any longer.
+
+    number: of the call, from 1. before: in which call it had asked for it. told: a note stood last in the
+    history, or its last result had the word "flag" in it, so that the model should have flagged the invoice.
+    """
+
+    number: int
+    history: list[Entry]
+    request: Entry
+    before: int
+    told: bool
+
+
 class Meter:
-    """A model with a meter: what each call read, in tokens."""
+    """A model with a meter: what each call read, in tokens, and what it missed there."""
 
     def __init__(self) -> None:
         self.model = invoices.model()
         self.read: list[int] = []
+        self.without_goal = ""
+        """The first call that read no goal, in words."""
+        self.forgotten: list[Forgotten] = []
+        self._asked: dict[str, int] = {}
 
     def __call__(self, history: list[Entry]) -> Any:
         """Count what is read, and answer as the lab's model does."""
         self.read.append(estimate_tokens(history))
-        return self.model(history)
+        number = len(self.read)
+        if not self.without_goal and not _has_goal(history):
+            self.without_goal = f"call {number} began with {sketch(history[:1])}"
+        reply = self.model(history)
+        if reply.get("type") == "tool":
+            key = call_key(reply["tool"], reply["input"])
+            in_sight = any(same_call(call, reply["tool"], reply["input"]) for call in requests_in(history))
+            if key in self._asked and not in_sight:
+                last = json_text(history[-1].get("result")).lower()
+                told = history[-1].get("role") == "user" or "flag" in last
+                self.forgotten.append(Forgotten(number, history, reply, self._asked[key], told))
+            self._asked[key] = number
+        return reply
 
     @property
     def tokens(self) -> int:
@@ -36,6 +69,13 @@ class Meter:
     def usd(self) -> float:
         """What the calls cost, in USD."""
         return PRICE.usd(self.tokens)
+
+
+def _has_goal(history: list[Entry]) -> bool:
+    """Whether the first entry names an invoice, as every goal of this task does."""
+    first = history[0] if history else None
+    text = first.get("text") if isinstance(first, dict) and first.get("role") == "user" else None
+    return isinstance(text, str) and re.search(r"/\d{3}\b", text) is not None
 
 
 class Ledger:
@@ -109,6 +149,29 @@ def _how_it_ended(log: Log) -> str:
     return f"it returned {shortened(json_text(log.outcome.get('returned')))}"
 
 
+def _out_of_sight(log: Log) -> Fault | None:
+    """What the model had to read and could not, if that is why it got stuck."""
+    meter: Meter = log.facts["meter"]
+    if meter.without_goal:
+        return Fault(
+            f"{meter.without_goal}; the goal is no longer there",
+            "The model reads nothing but what you give it. The goal comes first in every call: "
+            "`[history[0], *last_steps]`.",
+        )
+    stuck = log.facts["ledger"].batch.unmatched
+    for event in meter.forgotten:
+        # The invoice without a payment is asked for until all else is out of sight, where nobody steps in.
+        if event.told or event.request["input"].get("invoice") != stuck:
+            asked = call_words(event.request["tool"], event.request["input"])
+            return Fault(
+                f"call {event.number} read {sketch(event.history)}; {asked} of call {event.before} was "
+                "out of sight, so the model asked for it again",
+                "What you leave out, the model does not know. How many steps does the work on one invoice "
+                "take, and how many can it see?",
+            )
+    return None
+
+
 def begins(logs: Logs) -> Fault | None:
     """The first invoices, before the stuck one, are matched."""
     log = logs["whole night"]
@@ -116,7 +179,7 @@ def begins(logs: Logs) -> Fault | None:
     numbers = list(ledger.batch.invoices)[:3]
     missing = [number for number in numbers if number not in ledger.matched]
     if missing:
-        return Fault(
+        return _out_of_sight(log) or Fault(
             f"{missing[0]} was not matched; the model was asked {times(len(log.asks))}; {_how_it_ended(log)}"
         )
     return None
@@ -129,14 +192,14 @@ def gets_past(logs: Logs) -> Fault | None:
     stuck = ledger.batch.unmatched
     if stuck not in ledger.flagged:
         looked = sum(call.name == "tools.find_payment" for call in log.calls)
-        return Fault(
+        return _out_of_sight(log) or Fault(
             f"{stuck} has no payment; it was not flagged. find_payment ran {times(looked)}; "
             f"{_how_it_ended(log)}"
         )
     numbers = list(ledger.batch.invoices)
     behind = numbers[numbers.index(stuck) + 1]
     if behind not in ledger.done:
-        return Fault(
+        return _out_of_sight(log) or Fault(
             f"{stuck} was flagged, and {behind} behind it was not matched; {_how_it_ended(log)}",
             "One invoice out of 80 is no reason to end. How does the work go on?",
         )
@@ -172,10 +235,15 @@ def all_done(logs: Logs) -> Fault | None:
     count = len(ledger.batch.invoices)
     if len(ledger.done) < count:
         steps = len(meter.read)
-        return Fault(
-            f"{len(ledger.done)} of {count} invoices were done; the model was asked {times(steps)} and read "
-            f"{meter.tokens:,} tokens, {meter.read[-1]:,} of them in the last call; {_how_it_ended(log)}",
-            "How much does each call read, and how much of that does the next decision need?",
+        return (
+            _too_early(log)
+            or _out_of_sight(log)
+            or Fault(
+                f"{len(ledger.done)} of {count} invoices were done; the model was asked {times(steps)} and "
+                f"read {meter.tokens:,} tokens, {meter.read[-1]:,} of them in the last call; "
+                f"{_how_it_ended(log)}",
+                "How much does each call read, and how much of that does the next decision need?",
+            )
         )
     if log.outcome.get("ended") == TOO_OFTEN or "returned" not in log.outcome:
         return crash(log)
@@ -183,6 +251,40 @@ def all_done(logs: Logs) -> Fault | None:
         return Fault(
             f"all invoices were done; {_how_it_ended(log)}",
             'With the model\'s answer the run ends: "stopped" is "answered", and "answer" is its text.',
+        )
+    return None
+
+
+def _too_early(log: Log) -> Fault | None:
+    """The run ended by itself as stopped, though all of its limits left room for more."""
+    meter: Meter = log.facts["meter"]
+    stopped = log.returned.get("stopped")
+    if not isinstance(stopped, str) or stopped == "answered" or not meter.read:
+        return None
+    next_tokens = meter.tokens + 2 * meter.read[-1]
+    if len(meter.read) >= MAX_STEPS or next_tokens > MAX_TOKENS or PRICE.usd(next_tokens) > MAX_USD:
+        return None
+    hint = "What do you hand to `estimate_tokens`: what the model reads in this call, or more?"
+    if "step" in stopped.lower():
+        hint = (
+            "max_steps is given with the call, and is 400 if it is not. What does your loop compare with it?"
+        )
+    return Fault(
+        f"your run stopped as {json_text(stopped)} with {meter.tokens:,} of {MAX_TOKENS:,} tokens read, "
+        f"{meter.usd:.2f} of {MAX_USD:.2f} USD and {len(meter.read)} of {MAX_STEPS} steps",
+        hint,
+    )
+
+
+def _wrong_steps(log: Log) -> Fault | None:
+    """The run must say how often the model was asked."""
+    count = len(log.facts["meter"].read)
+    hint = "`steps` counts how often the model was asked, the last time included. Where do you count?"
+    if "steps" not in log.returned:
+        return Fault('the dict that came back has no "steps"', hint)
+    if log.returned["steps"] != count:
+        return Fault(
+            f'the model was asked {times(count)}, but "steps" was {json_text(log.returned["steps"])}', hint
         )
     return None
 
@@ -198,12 +300,7 @@ def within_the_limits(logs: Logs) -> Fault | None:
             f"call; {MAX_TOKENS:,} tokens and {MAX_USD:.2f} USD are allowed",
             "Every call reads the whole history again. Which part of it does the next decision need?",
         )
-    if log.returned.get("steps") != len(meter.read) and log.returned.get("steps") is not None:
-        return Fault(
-            f'the model was asked {times(len(meter.read))}, but "steps" was '
-            f"{json_text(log.returned['steps'])}"
-        )
-    return None
+    return _wrong_steps(log)
 
 
 def stops_at_each_limit(logs: Logs) -> Fault | None:
@@ -229,12 +326,15 @@ def stops_at_each_limit(logs: Logs) -> Fault | None:
                 f"with {limit}={value} the work was not finished; {_how_it_ended(log)}",
                 'A stopped run says why in "stopped", and its "answer" is None.',
             )
-        if len(meter.read) < 4:
+        if used < value if limit == "max_steps" else len(meter.read) < 4:
             return Fault(
                 f"with {limit}={value} the model was asked {times(len(meter.read))}; more would have been "
                 "allowed",
                 "A limit may be used up. What do you compare with it?",
             )
+        fault = _wrong_steps(log)
+        if fault is not None:
+            return Fault(f"with {limit}={value} {fault.seen}", fault.hint)
     return None
 
 

@@ -21,9 +21,9 @@ def loop(model, tools, goal, max_steps, max_tokens, max_usd, **how):
 
     run = how.get("run", run_one)
     while True:
-        reading = last_steps(history, how.get("keep", 6))
-        cost = estimate_tokens(reading)
-        if steps == max_steps and "steps" not in how.get("blind", ()):
+        reading = how.get("view", last_steps)(history, how.get("keep", 6))
+        cost = estimate_tokens(history if how.get("all_measured") else reading)
+        if steps == max_steps - how.get("short", 0) and "steps" not in how.get("blind", ()):
             return end("step limit", how.get("made_up"))
         late = 0 if how.get("late") else cost
         if tokens + late > max_tokens and "tokens" not in how.get("blind", ()):
@@ -54,7 +54,71 @@ def results_cut_too_short(model, tools, goal, max_steps=400, max_tokens=200_000,
     return loop(model, tools, goal, max_steps, max_tokens, max_usd, run=lambda t, r: str(run_one(t, r))[:20])
 
 
-@wrong("begins", "was not matched")
+@wrong("begins", "the goal is no longer there")
+def goal_cut_off(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, view=lambda history, keep: history[-6:])
+
+
+@wrong("begins", "the goal is no longer there")
+def goal_taken_for_an_old_entry(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    def view(history, keep):
+        return history if len(history) < 5 else [{"role": "user", "text": "Go on."}, *history[-4:]]
+
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, view=view)
+
+
+@wrong("begins", "out of sight")
+def steps_cut_in_two(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    def view(history, keep):
+        return history if len(history) < 4 else [history[0], *history[-3:]]
+
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, view=view)
+
+
+@wrong("past_the_stuck", "out of sight")
+def two_steps_shown(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, keep=2)
+
+
+@wrong("past_the_stuck", "the goal is no longer there")
+def goal_cut_off_later(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, view=lambda history, keep: history[-24:])
+
+
+@wrong("past_the_stuck", "not flagged")
+def no_guard_and_three_steps_shown(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, guard=False, keep=3)
+
+
+@wrong("all_done", "What do you hand to `estimate_tokens`")
+def whole_history_measured(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, all_measured=True)
+
+
+@wrong("within", "Where do you count?")
+def steps_one_short(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    end = loop(model, tools, goal, max_steps, max_tokens, max_usd)
+    return {**end, "steps": end["steps"] - 1}
+
+
+@wrong("within", 'no "steps"')
+def steps_not_told(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    end = loop(model, tools, goal, max_steps, max_tokens, max_usd)
+    return {key: value for key, value in end.items() if key != "steps"}
+
+
+@wrong("limits", "Where do you count?")
+def steps_wrong_where_a_limit_is_hit(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    end = loop(model, tools, goal, max_steps, max_tokens, max_usd)
+    return end if end["stopped"] == "answered" else {**end, "steps": end["steps"] + 1}
+
+
+@wrong("limits", "more would have been allowed")
+def last_step_never_made(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, short=1)
+
+
+@wrong("begins", "out of sight")
 def only_the_last_step_shown(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
     return loop(model, tools, goal, max_steps, max_tokens, max_usd, keep=1)
 
