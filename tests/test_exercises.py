@@ -211,6 +211,89 @@ def test_each_scenario_can_be_walked_through_in_the_tracer(name):
     assert "count_mug" in shown
 
 
+def named_scenarios(text):
+    """The names in `...` behind the word scenario."""
+    lists = re.findall(r"\bscenarios? ((?:`\w+`(?:, | and )?)+)", text)
+    return {name for names in lists for name in re.findall(r"`(\w+)`", names)}
+
+
+def test_every_scenario_that_is_named_is_there_and_each_is_named_in_a_hint():
+    exercise = EXERCISES["ex03_find_the_bugs"]
+    hints = " ".join(hint for criterion in exercise.criteria for hint in criterion.hints)
+    assert named_scenarios(hints) == set(bugs.SCENARIOS)
+    assert named_scenarios(prose(load("exercises", exercise))) <= set(bugs.SCENARIOS)
+    assert named_scenarios("scenarios `a`, `b` and `c`, the scenario `d`") == {"a", "b", "c", "d"}
+
+
+# --- the cells that try it
+
+
+ENDLESS = """
+def run_agent(model, tools, goal, max_steps=10, **more):
+    history = [{"role": "user", "text": goal}]
+    while True:
+        reply = model(history)
+        history.append({"role": "tool", "result": "none"})
+"""
+
+
+@pytest.mark.parametrize("name", [name for name in EXERCISES if name < "ex06"])
+def test_a_loop_that_never_ends_is_told_so_where_it_is_tried(name, capsys):
+    cells = read_notebook(ROOT / "exercises" / f"{name}.ipynb")
+    names = {}
+    for cell in cells:
+        code = ENDLESS if cell.source.startswith("def run_agent(") else cell.source
+        if "check" not in cell.tags and "tracer(" not in code:
+            exec(compile(code, cell.name, "exec"), names)
+    assert "Your loop did not end: it asked the model" in capsys.readouterr().out
+
+
+# --- the way through the course
+
+
+WAY = {
+    "ex01": ("01_the_loop", "02_blue_mugs"),
+    "ex05": ("03_stop_rules",),
+    "ex02": ("04_train_status",),
+    "ex07": ("05_what_each_step_costs",),
+    "ex04": ("06_stuck_loops",),
+    "ex06": ("07_tools_that_fail_well",),
+    "ex03": ("08_find_the_bugs",),
+    "ex08": ("09_answered_is_not_verified",),
+    "ex09": ("10_when_not_to_loop",),
+}
+"""The lessons that give an exercise as homework, in the order of the lessons."""
+
+
+@pytest.mark.parametrize("number", WAY)
+def test_the_lesson_that_gives_an_exercise_is_read_before_it(number):
+    exercise = next(exercise for name, exercise in EXERCISES.items() if name.startswith(number))
+    before = re.search(r"\*\*Read before:\*\* (.*)", prose(load("exercises", exercise)))[1]
+    assert f"(../notebooks/{WAY[number][0]}.ipynb)" in before
+    for lesson in WAY[number]:
+        assert f"exercises/{exercise.name}.ipynb" in (ROOT / "notebooks" / f"{lesson}.ipynb").read_text()
+
+
+@pytest.mark.parametrize("number", [number for number in WAY if number < "ex06"])
+def test_next_leads_to_the_next_lesson_and_its_exercise(number):
+    text = prose(load("exercises", next(e for name, e in EXERCISES.items() if name.startswith(number))))
+    following = text.split("## Next")[1]
+    order = list(WAY)
+    after = order[order.index(number) + 1]
+    exercise = next(name for name in EXERCISES if name.startswith(after))
+    lessons = [*WAY[number][1:], *WAY[after]]
+    links = [*(f"../notebooks/{lesson}.ipynb" for lesson in lessons), f"{exercise}.ipynb"]
+    places = [following.find(f"({link})") for link in links]
+    assert places == sorted(places)
+    assert -1 not in places
+
+
+def test_the_table_of_the_readme_names_the_lesson_of_each_exercise():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| \[(ex\d\d) .*?\| (\d\d) \|$", text, re.MULTILINE))
+    assert rows == {number: lessons[0][:2] for number, lessons in WAY.items()}
+
+
 # --- one source
 
 

@@ -37,7 +37,8 @@ EXERCISE = Exercise(
             "still asks with the goal and runs the tools that were asked for",
             (
                 "What did the fragile loop do here that yours no longer does?",
-                "Copy the fragile loop, run it, then mend one bug at a time.",
+                "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no "
+                "end.",
             ),
             asks_and_runs,
         ),
@@ -57,7 +58,8 @@ EXERCISE = Exercise(
             2,
             'gives back the answer, the number of steps and "answered"',
             (
-                "A caller gets a text. How can it tell an answer from a run that was stopped?",
+                "Step through the scenario `untold`. What comes back to the caller, and how can it tell an "
+                "answer from a run that was stopped?",
                 'Return `{"answer": reply["text"], "steps": step, "stopped": "answered"}`.',
             ),
             loops.ends_with_the_answer,
@@ -80,7 +82,8 @@ EXERCISE = Exercise(
             2,
             "turns a failing tool and a misspelt tool name into results, and goes on",
             (
-                "Step through the scenarios `broken_tool` and `misspelt`. Which line was the last one?",
+                "Step through the scenario `broken_tool`. Which line was the last one? When that is mended, "
+                "what does the second request ask for?",
                 "`try` around the tool call, `except Exception as problem`, and a result that holds the "
                 "message; a name "
                 "that is not in `tools` gets a result that names it.",
