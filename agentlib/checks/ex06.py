@@ -51,8 +51,11 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     world = World(rng)
     a, b, missing = world.tool_name(), world.tool_name(), world.tool_name()
     got = [world.result() for _ in range(6)]
-    names = [f"call_{world.number()}" for _ in range(3)]
-    failure = world.failure()
+    # Of several lengths, with the difference at the end.
+    names = [
+        f"{kind}_{world.number()}" for kind in ("call", "toolu", "request_of_this_reply_with_the_number")
+    ]
+    failure, failure_2, failure_3 = world.failure(), world.failure(), world.failure()
     again = world.request(a)
     kinds: list[Any] = [{"rows": [world.number(), None]}, world.number(), [world.number()], 0, None]
     return {
@@ -68,6 +71,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
                 # So do requests: two that are equal stand beside each other, and one stood there before.
                 together([again, world.request(b), again], names),
                 together([again], [names[2]]),
+                together([world.request(tool) for tool in (b, a, b, a, b)], [*names, "4", "5"]),
             ],
             {a: [kinds[0], got[0], kinds[1], got[1], got[2], kinds[4]], b: [kinds[2], "0", kinds[3], got[3]]},
         ),
@@ -75,6 +79,11 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
             world,
             [together([world.request(a), world.request(b), world.request(a)], names)],
             {a: [got[0], got[2]], b: [ValueError(failure)]},
+        ),
+        "several failures": batches(
+            world,
+            [together([world.request(tool) for tool in (b, a, b, b, a)], [*names, "4", "5"])],
+            {a: [got[0], got[2]], b: [ValueError(failure), KeyError(failure_2), TimeoutError(failure_3)]},
         ),
         "unknown beside good ones": batches(
             world,
@@ -217,6 +226,13 @@ def _answered(log: Log, ids_count: bool = True) -> Fault | None:
             return fault
         parts = _parts(history)
         results = parts[number][1]
+        behind = history[history.index(parts[number][0]) + 1 :][: len(results)]
+        if results and behind != results:
+            other = next(entry for entry in behind if not is_result(entry))
+            return Fault(
+                f"{read}; {shortened(json_text(other))} stands between the reply and its results",
+                "The results follow their reply directly. A note can stand behind the last one.",
+            )
         for place, before in enumerate(earlier):
             if parts[place][1] != before and results:
                 return Fault(
@@ -306,6 +322,13 @@ def _results_fit(log: Log, number: int, results: list[Entry], what: str, ids_cou
             unused.remove(run)
         elif not _tells_unknown(log, entry, call):
             return _wrong_result(log, call, entry, results, runs, what, ids_count)
+        alone = batch and "id" in call and sum(one.get("id") == call["id"] for one in calls) == 1
+        if not ids_count and alone and entry.get("id") != call["id"]:
+            return Fault(
+                f"{what}, of which one has the id {json_text(call['id'])} for itself; its result has the id "
+                f"{json_text(entry.get('id'))}",
+                KEEPS_ITS_ID,
+            )
         if ids_count and entry.get("id") != call["id"]:
             return Fault(
                 f"{what}; the request with the id {json_text(call['id'])} got a result with the id "
@@ -319,6 +342,9 @@ def _results_fit(log: Log, number: int, results: list[Entry], what: str, ids_cou
                 'A result has four keys: `"tool": call["tool"]` is one of them.',
             )
     return None
+
+
+KEEPS_ITS_ID = "An id that no other request of the reply has is kept. Only the others may be made anew."
 
 
 def _tells(entry: Entry, call: Entry, run: Called) -> bool:
@@ -385,6 +411,7 @@ def keeps_good_results(logs: Logs) -> Fault | None:
     """A failure beside good results takes none of them away, nor does an unknown tool."""
     for name, what in (
         ("failure beside good ones", "the second of three requests failed"),
+        ("several failures", "the first of five requests failed, and two others"),
         ("unknown beside good ones", "the second of three requests named an unknown tool"),
     ):
         fault = _answered(logs[name])
@@ -402,8 +429,10 @@ def answers_odd_ids(logs: Logs) -> Fault | None:
     if fault is not None:
         return Fault(
             f"with an id that comes twice, or none at all: {fault.seen}",
-            'Go through the calls by their place in the list, not by their ids. What does `call["id"]` '
-            "do without one?",
+            fault.hint
+            if fault.hint == KEEPS_ITS_ID
+            else "Go through the calls by their place in the list, not by their ids. What does "
+            '`call["id"]` do without one?',
         )
     return None
 
@@ -433,6 +462,13 @@ def ends_well(logs: Logs) -> Fault | None:
             f"the function returned {shortened(json_text(log.outcome.get('returned')))}"
         )
         return Fault(f"a person pressed Ctrl-C in the middle of a batch; then: {then.seen}")
+    pressed = next(place for place, call in enumerate(log.calls) if "interrupt" in call.answer)
+    if log.calls[pressed + 1 :]:
+        name = log.calls[pressed + 1].tool or "the model"
+        return Fault(
+            f"a person pressed Ctrl-C in the middle of a batch; after that {name} was called all the same",
+            "Ctrl-C raises KeyboardInterrupt. Which `except` of yours catches it?",
+        )
     return None
 
 

@@ -403,6 +403,107 @@ def interrupt_swallowed_in_a_batch(model, tools, goal, max_steps=10):
     return loop(model, tools, goal, max_steps, work)
 
 
+@wrong("all_run", "goes round over it")
+def at_most_three_calls(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, lambda tools, calls: one_by_one(tools, calls[:3]))
+
+
+@wrong("each_answered", "got a result with the id")
+def ids_cut_short(model, tools, goal, max_steps=10):
+    return loop(
+        model,
+        tools,
+        goal,
+        max_steps,
+        lambda tools, calls: [entry(c, run_one(tools, c), str(c.get("id", ""))[:16]) for c in calls],
+    )
+
+
+@wrong("each_answered", "follow their reply directly")
+def a_note_behind_each_result(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        return [one for c in calls for one in (*one_by_one(tools, [c]), {"role": "user", "text": "Next:"})]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("each_answered", "only grows")
+def entries_used_again_in_the_next_step(model, tools, goal, max_steps=10):
+    pool = [{} for _ in range(9)]
+
+    def work(tools, calls):
+        for one, call in zip(pool, calls, strict=False):
+            one.update(entry(call, run_one(tools, call)))
+        return pool[: len(calls)]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+def failed(one):
+    return isinstance(one["result"], dict) and "error" in one["result"]
+
+
+@wrong("good_kept", "and two others")
+def the_first_failure_told_for_all(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        entries = one_by_one(tools, calls)
+        first = next((one["result"] for one in entries if failed(one)), None)
+        return [{**one, "result": first} if failed(one) else one for one in entries]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("good_kept", "and two others")
+def gives_up_after_the_second_failure(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        entries = []
+        for call in calls:
+            if sum(map(failed, entries)) < 2:
+                entries += one_by_one(tools, [call])
+        return entries
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("good_kept", "and two others")
+def failure_of_the_first_ends_the_batch(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        first = one_by_one(tools, calls[:1])
+        return first if failed(first[0]) else first + one_by_one(tools, calls[1:])
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("odd_ids", "is kept")
+def all_ids_made_anew_where_one_is_odd(model, tools, goal, max_steps=10):
+    def work(tools, calls):
+        ids = [call.get("id") for call in calls]
+        if None not in ids and len(set(ids)) == len(ids):
+            return one_by_one(tools, calls)
+        return [entry(call, run_one(tools, call), f"new_{n}") for n, call in enumerate(calls)]
+
+    return loop(model, tools, goal, max_steps, work)
+
+
+@wrong("ends", "was called all the same")
+def first_interrupt_of_a_batch_swallowed(model, tools, goal, max_steps=10):
+    pressed = []
+
+    def work(tools, calls):
+        entries = []
+        for call in calls:
+            try:
+                entries.append(entry(call, run_one(tools, call)))
+            except KeyboardInterrupt:
+                if pressed:
+                    raise
+                pressed.append(call)
+                entries.append(entry(call, "interrupted"))
+        return entries
+
+    return loop(model, tools, goal, max_steps, work)
+
+
 # --- right
 
 
