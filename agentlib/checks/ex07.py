@@ -55,7 +55,7 @@ def compacting(
 ) -> Scenario:
     """A history of old steps and of the steps that are to be kept. keep_steps: None = just those."""
     goal = user(world.goal())
-    summary = f"Seen so far: {world.answer()}"
+    summary = f"Seen so far: {' '.join(world.answer() for _ in range(12))}"
     history = [goal, *(entry for step in old + kept for entry in step)]
     facts = {
         "goal": goal,
@@ -84,8 +84,9 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     fields: Entry = {
         f"{key}_{world.number()}": world.number() for key in ("row", "bay", "size", "kind", "site")
     }
+    fields[f"spare_{world.number()}"] = 0
     names = list(fields)
-    picked = [names[3], names[1]]
+    picked = [names[3], names[-1], names[1]]
     wide = {**fields, "text": long}
     k = rng.randrange(3, 5)  # with 2, the last 2 entries would be the last step
 
@@ -100,7 +101,8 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     return {
         "short text": trim(words(world, limit // 2), limit),
         "short dict": trim({"a": world.number(), "b": [1, 2]}, limit),
-        "short list": trim([world.number(), "b"], limit),
+        "short list": trim([world.number(), "b", None, False, 0, 1.5], limit),
+        "exactly as long, other letters": trim(odd_letters(world, limit), limit),
         "short number": trim(world.number(), limit),
         "exactly as long": trim(exact, limit),
         "one too long": trim(one_more, limit),
@@ -113,6 +115,9 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "text with fields named": trim(exact, limit, keep=picked),
         "list with fields named": trim([world.number(), "b"], limit, keep=picked),
         "wide dict": trim(wide, limit),
+        "long list": trim([world.things() for _ in range(limit)], limit),
+        "dict of one long field": trim({"text": long}, limit),
+        "picked and too long": trim(wide, limit, keep=["text", names[0]]),
         "wide dict, picked fits": trim(wide, limit, keep=picked),
         "wide dict with fields named": trim(wide, 10_000, keep=picked),
         "nothing old": compacting(world, [], steps(k)),
@@ -126,6 +131,8 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         ),
         "old steps": compacting(world, steps(rng.randrange(3, 5)), steps(k)),
         "one old step": compacting(world, steps(1), steps(k)),
+        # As after a first `compact`: what stands before the first step is old, and goes with it.
+        "an earlier summary": compacting(world, [[user(f"Summary: {world.answer()}")], *steps(2)], steps(k)),
         "old batches": compacting(
             world, [a_step(world, 3), a_step(world)], [a_step(world, 3), a_step(world), a_step(world, 2)]
         ),
@@ -176,7 +183,14 @@ def _came_back_whole(log: Log) -> Fault | None:
 
 def leaves_what_fits(logs: Logs) -> Fault | None:
     """What fits comes back as it is; what does not fit comes back shorter."""
-    for name in ("short text", "short dict", "short list", "short number", "exactly as long"):
+    for name in (
+        "short text",
+        "short dict",
+        "short list",
+        "short number",
+        "exactly as long",
+        "exactly as long, other letters",
+    ):
         fault = _came_back_whole(logs[name])
         if fault is not None:
             return fault
@@ -212,6 +226,14 @@ def picks_fields(logs: Logs) -> Fault | None:
         fault = _picked(log, logs["wide dict, picked fits"])
         if fault is not None:
             return Fault(f"{what} {fault.seen}", fault.hint)
+    log = logs["picked and too long"]
+    size = len(json.dumps(_wanted(log)))
+    if crash(log) is None and not isinstance(_value(log), str):
+        return Fault(
+            f"what keep={json_text(log.facts['keep'])} names is {size} characters long, with max_chars="
+            f"{log.facts['limit']}; it came back as {shortened(json_text(_value(log)))}",
+            "What was picked may still be too long. First pick, then look at the length.",
+        )
     log = logs["no fields named"]
     fault = _came_back_whole(log)
     if fault is not None:
@@ -314,7 +336,7 @@ ONE_ROOM = "max_chars is the room for both ends together. How much is one half o
 
 def keeps_both_ends(logs: Logs) -> Fault | None:
     """A result that is too long keeps its start and its end."""
-    for name in ("long text", "long text, odd limit", "wide dict"):
+    for name in ("long text", "long text, odd limit", "wide dict", "long list", "dict of one long field"):
         log = logs[name]
         limit = log.facts["limit"]
         cut = _cut(log)
@@ -331,7 +353,7 @@ def keeps_both_ends(logs: Logs) -> Fault | None:
                 f"The {lost} is nearly gone. Half of the room for each end: `text[:half]` and "
                 "`text[-half:]`.",
             )
-        if start + end > limit and name != "wide dict" and cut.between:
+        if start + end > limit and "text" in name and "dict" not in name and cut.between:
             return Fault(
                 f"{kept}: {start + end} together",
                 ONE_ROOM,
@@ -425,6 +447,10 @@ def _why_called(name: str, logs: Logs) -> str:
     return "With no old steps there is nothing to summarise. Which condition says so?"
 
 
+CHANGED = "the history that was given is not as it was before"
+NEW_LIST = "The loop still needs its full history. Make a new list."
+
+
 def _kept_right(log: Log) -> Fault | None:
     value = _compacted(log)
     if isinstance(value, Fault):
@@ -450,6 +476,8 @@ def _kept_right(log: Log) -> Fault | None:
             "The last steps stay word for word. A step is a reply with all of its results.",
         )
     middle = value[1 : len(value) - len(kept)]
+    if log.outcome.get("changed"):
+        return Fault(f"{what}: {CHANGED}", NEW_LIST)
     if any(is_request(entry) or is_result(entry) for entry in middle):
         return Fault(
             f"{what}: what came back is {sketch(value)}; old entries are still there",
@@ -472,15 +500,7 @@ def _same_at_the_end(history: list[Any], value: list[Any]) -> int:
 def keeps_the_last_steps(logs: Logs) -> Fault | None:
     """Goal, summary, last steps; nothing else, and the history that was given stays as it was."""
     log = logs["old steps"]
-    fault = _kept_right(log)
-    if fault is not None:
-        return fault
-    if log.outcome.get("changed"):
-        return Fault(
-            "the history that was given is not as it was before",
-            "The loop still needs its full history. Make a new list.",
-        )
-    return None
+    return _kept_right(log)
 
 
 def _summarised(log: Log) -> Fault | None:
@@ -536,7 +556,17 @@ def _summarised(log: Log) -> Fault | None:
 
 def puts_the_summary_in(logs: Logs) -> Fault | None:
     """The summary of all old entries, and of them alone, stands behind the goal."""
-    return _summarised(logs["old steps"]) or _summarised(logs["one old step"])
+    fault = _summarised(logs["old steps"]) or _summarised(logs["one old step"])
+    if fault is not None:
+        return fault
+    log = logs["an earlier summary"]
+    fault = _kept_right(log) or _summarised(log)
+    if fault is not None:
+        return Fault(
+            f"with an earlier summary behind the goal: {fault.seen}",
+            "What stands between the goal and the steps that stay is old, an earlier summary too.",
+        )
+    return None
 
 
 NO_STEP = "An entry of the type `answer` is no step. A step begins at a reply of the type `tool` or `tools`."
@@ -550,7 +580,9 @@ def never_parts_a_step(logs: Logs) -> Fault | None:
         if fault is not None:
             return Fault(
                 f"with several requests in one reply: {fault.seen}",
-                "Do not count entries. Find where each step begins: at an entry that is a reply.",
+                NEW_LIST
+                if fault.hint == NEW_LIST
+                else "Do not count entries. Find where each step begins: at an entry that is a reply.",
             )
     log = logs["an answer at the end"]
     if log.calls:

@@ -191,6 +191,40 @@ def counts_the_keys_of_a_dict(result, max_chars, keep=None):
     )
 
 
+def picked_and_never_cut(result, max_chars, keep=None):
+    picked = keep is not None and isinstance(result, dict)
+    return trim(result, 10**9 if picked else max_chars, keep)
+
+
+def zeros_not_picked(result, max_chars, keep=None):
+    if keep is not None and isinstance(result, dict):
+        result = {name: result[name] for name in keep if result.get(name)}
+    return trim(result, max_chars)
+
+
+def lists_never_cut(result, max_chars, keep=None):
+    return result if isinstance(result, list) else trim(result, max_chars, keep)
+
+
+def only_three_items_of_a_list(result, max_chars, keep=None):
+    return result[:3] if isinstance(result, list) else trim(result, max_chars, keep)
+
+
+def bytes_counted(result, max_chars, keep=None):
+    text = result if isinstance(result, str) else json.dumps(result)
+    return trim(result, max_chars if len(text.encode()) <= max_chars else min(max_chars, len(text) - 1), keep)
+
+
+def small_dicts_never_cut(result, max_chars, keep=None):
+    return result if isinstance(result, dict) and len(result) < 3 else trim(result, max_chars, keep)
+
+
+wrong_71 = with_trim(picked_and_never_cut, "fields", "may still be too long")
+wrong_72 = with_trim(zeros_not_picked, "fields", "gave")
+wrong_73 = with_trim(lists_never_cut, "both_ends", "which is no text")
+wrong_74 = with_trim(only_three_items_of_a_list, "fits", "is not touched")
+wrong_75 = with_trim(bytes_counted, "fits", "still fit")
+wrong_76 = with_trim(small_dicts_never_cut, "both_ends", "which is no text")
 wrong_41 = with_trim(a_dict_that_fits_as_text, "fits", "a dict stays a dict")
 wrong_42 = with_trim(numbers_as_text, "fits", "comes back as it is")
 wrong_43 = with_trim(what_was_picked_as_text, "fields", "a dict stays a dict")
@@ -332,6 +366,25 @@ def an_answer_inside_counted(history, keep_steps, summarise):
     return with_places(places, history, keep_steps, summarise)
 
 
+def summary_before_the_first_step_lost(history, keep_steps, summarise):
+    first = next((place for place, entry in enumerate(history) if "type" in entry), 1)
+    return compact([history[0], *history[first:]], keep_steps, summarise)
+
+
+def history_of_batches_changed_in_place(history, keep_steps, summarise):
+    short = compact(history, keep_steps, summarise)
+    if any(entry.get("type") == "tools" for entry in history):
+        history[:] = short
+    return short
+
+
+def summary_cut_at_200(history, keep_steps, summarise):
+    return compact(history, keep_steps, lambda old: summarise(old)[:200])
+
+
+wrong_77 = with_compact(summary_before_the_first_step_lost, "summary", "an earlier summary too")
+wrong_78 = with_compact(history_of_batches_changed_in_place, "whole_steps", "new list")
+wrong_79 = with_compact(summary_cut_at_200, "summary", "the words of the summary")
 wrong_61 = with_compact(goal_summarised_too, "summary", "with the goal in it")
 wrong_62 = with_compact(summarise_gets_entries_backwards, "summary", "in order")
 wrong_63 = with_compact(summary_said_by_the_model, "summary", "The model did not say this")
@@ -406,15 +459,16 @@ def tight(result, max_chars, keep=None):
 
 
 def in_groups(history, keep_steps, summarise):
-    goal, steps = history[0], []
+    goal, steps, before = history[0], [], []
     for entry in history[1:]:
         if entry.get("type") in ("tool", "tools"):
             steps.append([])
-        steps[-1].append(entry)
+        (steps[-1] if steps else before).append(entry)
     cut = max(0, len(steps) - keep_steps)
     old, new = ([entry for step in part for entry in step] for part in (steps[:cut], steps[cut:]))
     if not old:
-        return [goal, *new]
+        return [goal, *before, *new]
+    old = before + old
     return [dict(goal), {"role": "user", "text": "Summary of what came before: " + summarise(old)}, *new]
 
 
