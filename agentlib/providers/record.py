@@ -111,7 +111,8 @@ def models_of(provider: str, tools: Any, name: str = "", **settings: Any) -> Cal
     """Open a provider's client and give a function `make(seed=0, system="") -> model`.
 
     provider: "openai", "anthropic" or "local". tools, settings: as for the provider's `model`.
-    name: the provider's name of a model; "" will do for the local one. The seed is for the local model alone.
+    name: the provider's name of a model; "" will do for the local one. The seed is for the local model alone;
+    it brings a run back only in a fresh client, as what the cache holds of runs before changes the last digits.
     Raises ValueError for an unknown provider or a name that is missing, ProviderError as its `client` does.
     """
     if provider not in PROVIDERS:
