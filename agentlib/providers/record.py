@@ -112,7 +112,7 @@ def models_of(provider: str, tools: Any, name: str = "", **settings: Any) -> Cal
 
     provider: "openai", "anthropic" or "local". tools, settings: as for the provider's `model`.
     name: the provider's name of a model; "" will do for the local one. The seed is for the local model alone;
-    it brings a run back only in a fresh client, as what the cache holds of runs before changes the last digits.
+    it brings a run back in a fresh client only: with other runs in the cache, other words have come out.
     Raises ValueError for an unknown provider or a name that is missing, ProviderError as its `client` does.
     """
     if provider not in PROVIDERS:
