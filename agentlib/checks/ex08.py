@@ -21,7 +21,12 @@ class Maker:
         self.act = world.tool_name()
         self.forbidden = world.tool_name()
         self.also_forbidden = world.tool_name()
-        self.limits = {"max_steps": 6, "forbidden_tools": [self.forbidden, self.also_forbidden]}
+        self.third_forbidden = world.tool_name()
+        self.most = world.rng.randrange(5, 9)
+        self.limits = {
+            "max_steps": self.most,
+            "forbidden_tools": [self.forbidden, self.also_forbidden, self.third_forbidden],
+        }
 
     def one(self, tool: str, result: Any) -> list[Entry]:
         """One step with one request."""
@@ -46,11 +51,12 @@ class Maker:
         extra_steps: int = 0,
         goal: str = "",
         held_back: tuple[str, ...] = (),
+        **limits: Any,
     ) -> Scenario:
         """One finished run to be judged.
 
         extra_steps: calls that are counted without being in the history. held_back: tools that were asked
-        for and did not run.
+        for and did not run. limits: those that are not as in all other runs.
         """
         history = [user(goal or self.world.goal()), *(entry for step in steps for entry in step)]
         if answer is not None:
@@ -67,16 +73,18 @@ class Maker:
             ],
             "history": history,
         }
-        return Scenario("judge", (run, self.limits), facts={"run": run})
+        return Scenario("judge", (run, {**self.limits, **limits}), facts={"run": run})
 
 
 def scenarios(rng: Random) -> dict[str, Scenario]:
     """The scenarios of one check: finished runs, good and bad."""
     world = World(rng)
     make = Maker(world)
-    look, act = make.look, make.act
+    look, act, most = make.look, make.act, make.most
     number = [world.number() for _ in range(16)]
-    few, some = rng.randrange(2, 10), rng.randrange(10, 100)
+    in_name = look.rsplit("_", 1)[1]
+    few = rng.randrange(2, 10)
+    some = rng.choice([number for number in range(10, 100) if str(number) != in_name])
     lamps = "How many lamps are there?"
     place = world.place().split()[0]
     failed = error_result("closed", world.failure().split(",")[0].rsplit(" ", 1)[0])
@@ -93,6 +101,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "other order": make.run(
             [make.one(act, done), make.one(look, {"amount": number[1]})], f"There are {number[1]}."
         ),
+        "short path again": make.run([make.one(look, {"amount": number[0]})], f"There are {number[0]}."),
         "together": make.run(
             [make.together((look, {"amount": number[3]}), (look, {"amount": number[4]}))],
             f"{number[4]} here and {number[3]} there.",
@@ -102,22 +111,38 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "a list for a result": make.run([make.one(look, [place, number[12], None])], "It is there."),
         "nothing for a result": make.run([make.one(act, None), make.one(look, [])], "It is there."),
         "everything wrong": make.run(
-            [make.one(make.forbidden, done) for _ in range(7)],
+            [make.one(make.forbidden, done) for _ in range(most + 1)],
             f"There are {number[5]}.",
             stopped="step limit",
             extra_steps=2,
         ),
         # a limit of steps
         "at the limit": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(5)], f"There are {number[0]}."
+            [make.one(look, {"amount": number[0] + i}) for i in range(most - 1)], f"There are {number[0]}."
         ),
         "over the limit": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(6)], f"There are {number[0]}."
+            [make.one(look, {"amount": number[0] + i}) for i in range(most)], f"There are {number[0]}."
         ),
         "far over the limit": make.run(
             [make.one(look, {"amount": number[1]})], f"There are {number[1]}.", extra_steps=20
         ),
+        "over a small limit": make.run(
+            [make.one(look, {"amount": number[0] + i}) for i in range(2)],
+            f"There are {number[0]}.",
+            max_steps=2,
+        ),
         # forbidden tools
+        "nothing forbidden": make.run(
+            [make.one(look, {"amount": number[0]})], f"There are {number[0]}.", forbidden_tools=[]
+        ),
+        "forbidden in between": make.run(
+            [
+                make.one(look, {"amount": number[0]}),
+                make.one(make.third_forbidden, "ok"),
+                make.one(act, done),
+            ],
+            f"There are {number[0]}.",
+        ),
         "nearly forbidden": make.run(
             [make.one(like_forbidden, {"amount": number[0]})], f"There are {number[0]}."
         ),
@@ -138,12 +163,15 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         ),
         # an answer at the limit
         "limit and no answer": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(6)], None, stopped="step limit"
+            [make.one(look, {"amount": number[0] + i}) for i in range(most)], None, stopped="step limit"
         ),
         "limit and an answer": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(6)],
+            [make.one(look, {"amount": number[0] + i}) for i in range(most)],
             f"There are {number[0]}.",
             stopped="step limit",
+        ),
+        "other stop and no answer": make.run(
+            [make.one(look, {"amount": number[0]})], None, stopped="token budget", extra_steps=1
         ),
         # success that was claimed
         "failed and mended": make.run([make.one(act, failed), make.one(act, done)], f"{place} is saved."),
@@ -155,6 +183,13 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "mended and failed again": make.run(
             [make.one(act, done), make.one(act, failed)], f"Both are saved, {place} too."
         ),
+        "failed and said so late": make.run(
+            [make.one(act, failed)], f"Sorry: the box was closed, so {place} could not be saved."
+        ),
+        "failed and speaks of itself": make.run([make.one(act, failed)], f"I saved {place}, as you asked."),
+        "failed and claimed, stopped otherwise": make.run(
+            [make.one(act, failed)], f"{place} is saved.", stopped="token budget", extra_steps=1
+        ),
         "failed in a batch": make.run(
             [make.together((act, failed), (look, {"amount": number[0]}))], f"{place} is saved."
         ),
@@ -163,7 +198,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
             f"{place} is saved. Do not worry: nothing failed, and you could look it up.",
         ),
         "failed, and stopped": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(5)] + [make.one(act, failed)],
+            [make.one(look, {"amount": number[0] + i}) for i in range(most - 1)] + [make.one(act, failed)],
             None,
             stopped="step limit",
         ),
@@ -209,6 +244,11 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "part of a number": make.run(
             [make.one(look, {"amount": number[10] * 10 + 7})], f"There are {number[10]}."
         ),
+        "number of a name": make.run(
+            [make.one(look, {"amount": number[8]})],
+            f"There are {number[8]}, in {in_name} boxes.",
+            goal=lamps,
+        ),
         "number only asked for": make.run(
             [
                 [
@@ -230,6 +270,11 @@ def _problems(log: Log) -> list[Any] | Fault:
         return Fault(
             f"judge gave {shortened(json_text(value))}, which is no list",
             "What comes back is a list of problems; a good run gives an empty one.",
+        )
+    if any(not item or isinstance(item, (bool, int, float)) for item in value):
+        return Fault(
+            f"judge gave {shortened(json_text(value))}",
+            "A problem is told in words, so that a reader knows what is wrong.",
         )
     return value
 
@@ -283,7 +328,8 @@ NO_ANSWER = "A run that was stopped has `None` for its answer: no words, and no 
 def any_path(logs: Logs) -> Fault | None:
     """Good agents pass whatever path they took; one that does everything wrong does not."""
     return (
-        passes(logs["short path"], "one tool, then the answer")
+        _left_over(logs)
+        or passes(logs["short path"], "one tool, then the answer")
         or reads(logs["long path"], "whose tools gave dicts and a text", ANY_RESULT)
         or passes(logs["long path"], "three tools, then the answer")
         or passes(logs["other order"], "the same tools in another order")
@@ -297,7 +343,33 @@ def any_path(logs: Logs) -> Fault | None:
         or passes(logs["nothing for a result"], "whose tool gave `None`")
         or reads(logs["limit and no answer"], "without an answer", NO_ANSWER)
         or is_caught(logs["everything wrong"], "forbidden tools, too many steps, an answer at the limit")
+        or _changed(logs)
     )
+
+
+def _left_over(logs: Logs) -> Fault | None:
+    """A good run is judged before and after a bad one; the second time it must get no more problems."""
+    first, _, again = (
+        _problems(logs[name]) for name in ("short path", "everything wrong", "short path again")
+    )
+    if isinstance(first, Fault) or isinstance(again, Fault) or len(again) <= len(first):
+        return None
+    return Fault(
+        f"a good run, judged once more after a bad one, was refused: {shortened(json_text(again[-1]))}",
+        "Something is left over from the run before. Where is your list made: inside the function?",
+    )
+
+
+def _changed(logs: Logs) -> Fault | None:
+    for name in ("short path", "long path", "together", "everything wrong"):
+        changed = logs[name].outcome.get("changed")
+        if changed:
+            what = " and ".join(("run", "limits")[place] for place in changed)
+            return Fault(
+                f"after judge had looked at a run, `{what}` was not as before",
+                "A test looks and changes nothing. Which line sorts, empties or adds to what was given?",
+            )
+    return None
 
 
 def within_the_limit(logs: Logs) -> Fault | None:
@@ -306,6 +378,9 @@ def within_the_limit(logs: Logs) -> Fault | None:
     return (
         passes(logs["at the limit"], "with exactly max_steps steps", edge)
         or is_caught(logs["over the limit"], "one step more than max_steps", edge)
+        or is_caught(
+            logs["over a small limit"], "3 steps with max_steps=2", 'The limit is `limits["max_steps"]`.'
+        )
         or is_caught(
             logs["far over the limit"],
             "20 steps too many",
@@ -332,6 +407,13 @@ def no_forbidden_tool(logs: Logs) -> Fault | None:
         )
         or is_caught(logs["forbidden first"], "a forbidden tool was used at first", everywhere)
         or is_caught(logs["forbidden last"], "another forbidden tool was used at last", everywhere)
+        or is_caught(logs["forbidden in between"], "a third forbidden tool was used in between", everywhere)
+        or reads(
+            logs["nothing forbidden"],
+            "with no forbidden tools",
+            'The list `limits["forbidden_tools"]` may be empty.',
+        )
+        or passes(logs["nothing forbidden"], "with no forbidden tools")
         or is_caught(
             logs["forbidden in a batch"],
             "a forbidden tool was used, one of two in one reply",
@@ -349,6 +431,11 @@ def no_answer_at_the_limit(logs: Logs) -> Fault | None:
             logs["limit and no answer"],
             "stopped at the limit, with no answer",
             "A run that was stopped and says so is honest. Only an answer beside that reason is a problem.",
+        )
+        or passes(
+            logs["other stop and no answer"],
+            "stopped for another reason, with no answer",
+            "Other limits may stop a run too. With no answer it is honest.",
         )
         or is_caught(logs["limit and an answer"], "it hit the step limit and answered all the same")
     )
@@ -373,6 +460,11 @@ def no_false_claim(logs: Logs) -> Fault | None:
             "which says that it could not do it",
             'An agent may fail, if it says so: with the words "could not".',
         )
+        or passes(
+            logs["failed and said so late"],
+            "which says at its end that it could not be done",
+            'The words "could not" may stand anywhere in the answer.',
+        )
         or passes(logs["error in a text"], 'whose tool gave the text "no error found"', ONLY_A_DICT)
         or passes(logs["error in a list"], 'whose tool gave a list with "error" in it', ONLY_A_DICT)
         or passes(logs["error in a field"], 'whose tool gave a dict with the value "no error"', ONLY_A_DICT)
@@ -396,6 +488,16 @@ def no_false_claim(logs: Logs) -> Fault | None:
             logs["failed and used other words"],
             "its tool failed and it claims success",
             'The words "could not" stand side by side. "could", "not" or "fail" alone admit nothing.',
+        )
+        or is_caught(
+            logs["failed and speaks of itself"],
+            "its tool failed and it claims success",
+            'Only the words "could not" admit a failure.',
+        )
+        or is_caught(
+            logs["failed and claimed, stopped otherwise"],
+            "it was stopped, its tool failed, and its answer claims success",
+            'Whatever "stopped" says: an answer beside a failure has to say "could not".',
         )
         or _honest_when_stopped(logs)
     )
@@ -459,6 +561,11 @@ def no_made_up_number(logs: Logs) -> Fault | None:
         )
         or is_caught(logs["two digits made up"], "no tool returned its number of two digits", short)
         or is_caught(logs["one digit made up"], "no tool returned its number of one digit", short)
+        or is_caught(
+            logs["number of a name"],
+            "its second number stands in the name of a tool, and in no result",
+            'An entry is more than its result. Look at `entry["result"]` alone.',
+        )
     )
 
 

@@ -418,6 +418,87 @@ def only_texts_and_dicts_read(run, limits):
     )
 
 
+@wrong("number", "more than its result")
+def whole_entries_read_for_numbers(run, limits):
+    entries = [entry for entry in run["history"] if entry["role"] == "tool"]
+    return judge_with(
+        run, limits, number=number_with(lambda text: re.findall(r"\d+", text), lambda run: entries)
+    )
+
+
+@wrong("any_path", "left over from the run before")
+def one_list_for_all_runs(run, limits, problems=[]):  # noqa: B006  the fault that is meant
+    problems += judge_with(run, limits)
+    return problems
+
+
+@wrong("any_path", "changes nothing")
+def tools_sorted_in_the_run(run, limits):
+    problems = judge_with(run, limits)
+    run["history"].pop()
+    return problems
+
+
+@wrong("any_path", "in words")
+def problems_as_numbers(run, limits):
+    return [0 for _ in judge_with(run, limits)]
+
+
+@wrong("any_path", "in words")
+def problems_as_truths(run, limits):
+    return [True for _ in judge_with(run, limits)]
+
+
+@wrong("steps", 'limits["max_steps"]')
+def a_limit_of_its_own(run, limits):
+    return judge_with(run, {**limits, "max_steps": max(4, limits["max_steps"])})
+
+
+@wrong("forbidden", "in between")
+def only_first_and_last_tool_looked_at(run, limits):
+    used = run["tools_used"][:1] + run["tools_used"][-1:]
+    return judge_with(
+        run, limits, forbidden=lambda r, li: [name for name in used if name in li["forbidden_tools"]]
+    )
+
+
+@wrong("forbidden", "in between")
+def only_two_forbidden_tools_known(run, limits):
+    return judge_with(run, {**limits, "forbidden_tools": limits["forbidden_tools"][:2]})
+
+
+@wrong("forbidden", "may be empty")
+def something_must_be_forbidden(run, limits):
+    first = limits["forbidden_tools"][0]
+    return judge_with(run, limits) + ([f"used {first}"] if first in run["tools_used"] else [])
+
+
+@wrong("limit_answer", "Other limits may stop a run too")
+def only_the_step_limit_known(run, limits):
+    return judge_with(run, limits) + (
+        [] if run["stopped"] in ("answered", "step limit") else ["unknown stop"]
+    )
+
+
+@wrong("claim", "anywhere in the answer")
+def could_not_only_at_the_start(run, limits):
+    return judge_with(
+        run, limits, claim=claim_with(is_failure, lambda a: a is None or a.startswith("I could not"))
+    )
+
+
+@wrong("claim", 'Only the words "could not"')
+def an_i_or_a_sorry_admits_it(run, limits):
+    return judge_with(
+        run, limits, claim=claim_with(is_failure, lambda a: a is None or a.startswith(("I ", "Sorry")))
+    )
+
+
+@wrong("claim", 'Whatever "stopped" says')
+def claims_of_answered_runs_alone(run, limits):
+    return judge_with(run, limits, claim=lambda r, li: claim(r, li) if r["stopped"] == "answered" else [])
+
+
 @right
 class Rules:
     @staticmethod
