@@ -2,17 +2,20 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.checks.loops import interrupt_leaves
 from agentlib.checks.player import TOO_OFTEN, shortened
 from agentlib.checks.reading import call_words, crash, requests_in, same_call, sketch, times
+from agentlib.checks.worlds import interrupt
 from agentlib.costs import estimate_tokens
 from agentlib.labs import invoices
 from agentlib.labs.invoices import MAX_STEPS, MAX_TOKENS, MAX_USD, PRICE, Batch, make_batch
-from agentlib.messages import Entry, call_key, json_text
+from agentlib.messages import Entry, ask, call_key, json_text
 
 __all__ = ["EXERCISE"]
 
@@ -35,8 +38,8 @@ class Forgotten:
 class Meter:
     """A model with a meter: what each call read, in tokens, and what it missed there."""
 
-    def __init__(self) -> None:
-        self.model = invoices.model()
+    def __init__(self, model: Callable[[list[Entry]], Any] | None = None) -> None:
+        self.model = model or invoices.model()
         self.read: list[int] = []
         self.without_goal = ""
         """The first call that read no goal, in words."""
@@ -128,17 +131,53 @@ def night(batch: Batch, **limits: Any) -> Scenario:
     )
 
 
+def endless(batch: Batch, limit: str, value: float, reason: str, **limits: Any) -> Scenario:
+    """A model that flags without end, where a limit is not given. value: what the limit then is."""
+    numbers = list(batch.invoices)
+    count = 0
+
+    def flag(history: list[Entry]) -> Entry:
+        nonlocal count
+        count += 1
+        return ask("flag_invoice", invoice=numbers[count % len(numbers)], reason=f"{reason}{count}")
+
+    meter = Meter(flag)
+    facts = {"meter": meter, "batch": batch.name, "limits": {limit: value}, "given": False}
+    return Scenario(
+        "run_agent",
+        (meter, batch.tools(), batch.goal),
+        limits,
+        max_calls={"model": MAX_STEPS + 1, "tools": 5 * MAX_STEPS},
+        seconds=30.0,
+        keep=False,
+        facts=facts,
+    )
+
+
 def scenarios(rng: Random) -> dict[str, Scenario]:
     """The scenarios of one check. Each night has a batch of its own."""
 
     def batch() -> Batch:
         return make_batch(f"{rng.choice('CDEFGHJKL')}-{rng.randrange(20, 99)}", rng)
 
+    whole = batch()
+    long = "All of this has to be looked at by a person. " * 40
     return {
-        "whole night": night(batch()),
-        "few steps": night(batch(), max_steps=rng.randrange(12, 30)),
+        "whole night": night(whole),
+        "few steps": night(whole, max_steps=rng.randrange(12, 30)),
         "few tokens": night(batch(), max_tokens=rng.randrange(2_000, 4_000)),
         "little money": night(batch(), max_usd=rng.randrange(6, 12) / 1_000),
+        "steps not given": endless(batch(), "max_steps", MAX_STEPS, "look "),
+        "tokens not given": endless(batch(), "max_tokens", MAX_TOKENS, long),
+        "money not given": endless(batch(), "max_usd", MAX_USD, long, max_tokens=10_000_000),
+        "interrupt in a tool": Scenario(
+            "run_agent",
+            (invoices.model(), {**whole.tools(), "fetch_invoice": interrupt}, whole.goal),
+            max_calls={"model": 20, "tools": 100},
+        ),
+        "interrupt in the model": Scenario(
+            "run_agent", (interrupt, whole.tools(), whole.goal), max_calls={"model": 20, "tools": 100}
+        ),
     }
 
 
@@ -182,6 +221,20 @@ def begins(logs: Logs) -> Fault | None:
         return _out_of_sight(log) or Fault(
             f"{missing[0]} was not matched; the model was asked {times(len(log.asks))}; {_how_it_ended(log)}"
         )
+    asked = len(log.facts["meter"].read)
+    if asked < len(ledger.done):
+        return Fault(
+            f"{len(ledger.done)} invoices were done, and the model was asked {times(asked)}",
+            "What is to be done is the model's decision. Your loop runs what its replies ask for.",
+        )
+    again = logs["few steps"]
+    asked = len(again.facts["meter"].read)
+    if asked > len(numbers) * 3 and not again.facts["ledger"].matched:
+        return Fault(
+            f"the same batch, worked through a second time: nothing was matched in {asked} calls",
+            "Something is left over from the run before. Where does your loop note what was asked: inside "
+            "the function?",
+        )
     return None
 
 
@@ -208,7 +261,7 @@ def gets_past(logs: Logs) -> Fault | None:
 
 def once_and_right(logs: Logs) -> Fault | None:
     """None twice, none wrong."""
-    for name in logs:
+    for name in ("whole night", "few steps", "few tokens", "little money"):
         log = logs[name]
         ledger: Ledger = log.facts["ledger"]
         if ledger.wrong:
@@ -223,7 +276,6 @@ def once_and_right(logs: Logs) -> Fault | None:
                 f"{twice[0]} was matched or flagged {times(count)}",
                 "Was the model shown that this invoice is done? Does a tool run twice?",
             )
-        break
     return None
 
 
@@ -305,37 +357,53 @@ def within_the_limits(logs: Logs) -> Fault | None:
 
 def stops_at_each_limit(logs: Logs) -> Fault | None:
     """Given less, the run ends before it goes over, and says that there is no answer."""
-    for name in ("few steps", "few tokens", "little money"):
+    for name in (
+        "few steps",
+        "few tokens",
+        "little money",
+        "steps not given",
+        "tokens not given",
+        "money not given",
+    ):
         log = logs[name]
+        given = log.facts.get("given", True)
         meter: Meter = log.facts["meter"]
         ((limit, value),) = log.facts["limits"].items()
         used = {"max_steps": len(meter.read), "max_tokens": meter.tokens, "max_usd": meter.usd}[limit]
         unit = {"max_steps": "calls", "max_tokens": "tokens", "max_usd": "USD"}[limit]
+        what = f"with {limit}={value}" if given else f"with no {limit} given (so {value:,})"
         if used > value:
             return Fault(
-                f"with {limit}={value} the run used {used:,.4g} {unit}"
+                f"{what} the run used {used:,.4g} {unit}"
                 if limit == "max_usd"
-                else f"with {limit}={value} the run used {used:,} {unit}",
-                f"Look at {limit} before each call, with what that call will read added.",
+                else f"{what} the run used {used:,} {unit}",
+                f"Look at {limit} before each call, with what that call will read added."
+                if given
+                else "Where no limit is given, those of the task hold. What stands in the first line of your "
+                "function?",
             )
         fault = crash(log)
         if fault is not None:
-            return Fault(f"with {limit}={value}: {fault.seen}", fault.hint)
-        if log.returned.get("stopped") in (None, "answered") or log.returned.get("answer") is not None:
+            return Fault(f"{what}: {fault.seen}", fault.hint)
+        stopped = log.returned.get("stopped")
+        if (
+            not isinstance(stopped, str)
+            or stopped in ("", "answered")
+            or log.returned.get("answer", "") is not None
+        ):
             return Fault(
-                f"with {limit}={value} the work was not finished; {_how_it_ended(log)}",
+                f"{what} the work was not finished; {_how_it_ended(log)}",
                 'A stopped run says why in "stopped", and its "answer" is None.',
             )
-        if used < value if limit == "max_steps" else len(meter.read) < 4:
+        if used < value if limit == "max_steps" and given else len(meter.read) < 4:
             return Fault(
-                f"with {limit}={value} the model was asked {times(len(meter.read))}; more would have been "
-                "allowed",
+                f"{what} the model was asked {times(len(meter.read))}; more would have been allowed",
                 "A limit may be used up. What do you compare with it?",
             )
         fault = _wrong_steps(log)
         if fault is not None:
-            return Fault(f"with {limit}={value} {fault.seen}", fault.hint)
-    return None
+            return Fault(f"{what} {fault.seen}", fault.hint)
+    return interrupt_leaves(logs)
 
 
 CHAIN = ("begins", "past_the_stuck", "once", "all_done", "within")
@@ -409,7 +477,7 @@ EXERCISE = Exercise(
         Criterion(
             "limits",
             2,
-            "stops before it goes over whichever limit is given: steps, tokens or money",
+            "stops before it goes over any limit (steps, tokens or money), and lets Ctrl-C through",
             (
                 "Which of your three limits is looked at, and when?",
                 "Before each call: steps, then tokens with `estimate_tokens` of what will be read, then "

@@ -14,7 +14,8 @@ def last_steps(history, keep):
 
 def loop(model, tools, goal, max_steps, max_tokens, max_usd, **how):
     """The loop around the faults."""
-    history, seen, tokens, steps = [{"role": "user", "text": goal}], set(), 0, 0
+    history, tokens, steps = [{"role": "user", "text": goal}], 0, 0
+    seen = how.get("seen", set())
 
     def end(stopped, answer=None):
         return {"answer": answer, "steps": steps, "stopped": stopped}
@@ -116,6 +117,79 @@ def steps_wrong_where_a_limit_is_hit(model, tools, goal, max_steps=400, max_toke
 @wrong("limits", "more would have been allowed")
 def last_step_never_made(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
     return loop(model, tools, goal, max_steps, max_tokens, max_usd, short=1)
+
+
+LEFT_OVER = set()
+
+
+@wrong("begins", "left over from the run before")
+def requests_known_over_all_runs(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, seen=LEFT_OVER)
+
+
+@wrong("begins", "the model's decision")
+def everything_done_without_the_model(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    if (max_steps, max_tokens, max_usd) != (400, 200_000, 1.0):
+        return loop(model, tools, goal, max_steps, max_tokens, max_usd)
+    prefix = goal.split(", from ")[1].split("/")[0]
+    model([{"role": "user", "text": goal}])
+    for number in (f"{prefix}/{place:03}" for place in range(1, 81)):
+        who = tools["fetch_invoice"](invoice=number)["supplier"].split()[0].upper()
+        found = tools["find_payment"](invoice=number)["payments"]
+        mine = [one["payment"] for one in found if one["payer"].startswith(who)]
+        if mine:
+            tools["record_match"](invoice=number, payment=mine[0])
+        else:
+            tools["flag_invoice"](invoice=number, reason="no payment")
+    return {"answer": "All done.", "steps": 1, "stopped": "answered"}
+
+
+@wrong("once", "twice")
+def record_runs_twice_under_a_limit(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    def run(tools, reply):
+        if reply["tool"] == "record_match" and max_tokens != 200_000:
+            run_one(tools, reply)
+        return run_one(tools, reply)
+
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, run=run)
+
+
+@wrong("limits", '"stopped"')
+def stopped_without_a_reason(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    end = loop(model, tools, goal, max_steps, max_tokens, max_usd)
+    return end if end["answer"] else {**end, "stopped": ""}
+
+
+@wrong("limits", '"answer" is None')
+def no_answer_key_where_it_is_stopped(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    end = loop(model, tools, goal, max_steps, max_tokens, max_usd)
+    return end if end["answer"] else {"steps": end["steps"], "stopped": end["stopped"]}
+
+
+@wrong("limits", "with no max_steps given")
+def no_end_where_steps_are_not_given(model, tools, goal, max_steps=10**6, max_tokens=200_000, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd)
+
+
+@wrong("limits", "with no max_tokens given")
+def no_end_where_tokens_are_not_given(model, tools, goal, max_steps=400, max_tokens=10**9, max_usd=1.0):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd)
+
+
+@wrong("limits", "with no max_usd given")
+def no_end_where_money_is_not_given(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1e6):
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd)
+
+
+@wrong("limits", "pressed Ctrl-C while a tool")
+def interrupt_swallowed(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    def run(tools, reply):
+        try:
+            return tools[reply["tool"]](**reply["input"])
+        except BaseException as problem:
+            return {"error": str(problem)}
+
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, run=run)
 
 
 @wrong("begins", "out of sight")
