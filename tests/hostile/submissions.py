@@ -204,7 +204,7 @@ while True:
 """
 
 TIME = (
-    honest("endless loop in a cell", "while True:\n    pass", said="was ended after"),
+    honest("endless loop in a cell", "while True:\n    pass", said="did not end within"),
     honest("endless loop that swallows everything", SPIN_AND_SWALLOW),
     honest("endless loop in C", "sum(iter(int, 1))", said="ran too long"),
     honest(
@@ -213,8 +213,10 @@ TIME = (
         "    signal.signal(n, signal.SIG_IGN)\nwhile True:\n    pass",
         said="ran too long",
     ),
-    honest("sleeps for an hour", "import time\ntime.sleep(3600)", said="was ended after"),
-    Case("endless loop at import", notebook("while True:\n    pass\n" + HONEST), 0, said="was ended after"),
+    honest("sleeps for an hour", "import time\ntime.sleep(3600)", said="did not end within"),
+    Case(
+        "endless loop at import", notebook("while True:\n    pass\n" + HONEST), 0, said="did not end within"
+    ),
     Case("endless loop in one test only", notebook(in_the_failing_tool("while True: pass")), 9),
     Case(
         "endless loop in one test only, signals blocked",
