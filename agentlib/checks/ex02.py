@@ -1,6 +1,7 @@
 """ex02: three stops."""
 
 from random import Random
+from typing import Any
 
 from agentlib.checks import loops
 from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
@@ -16,10 +17,13 @@ DEFAULT_STEPS = 6
 
 def in_other_order(input: Entry) -> Entry:
     """The same input with its keys in another order, the nested ones too."""
-    return {
-        key: in_other_order(value) if isinstance(value, dict) else value
-        for key, value in reversed(list(input.items()))
-    }
+    return {key: _turned(value) for key, value in reversed(list(input.items()))}
+
+
+def _turned(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_turned(item) for item in value]
+    return in_other_order(value) if isinstance(value, dict) else value
 
 
 def repeats(
@@ -27,7 +31,7 @@ def repeats(
 ) -> Scenario:
     """A model that makes these requests. stop_at: the number of the one that must end the run, from 1.
 
-    results: "equal", "different", or "failures": what the tools give.
+    results: "equal", "different", or "failures": what the tools give. "no tool": they are not there.
     """
     many = range(len(requests) + 1)
     message = f"{world.number()} in {world.place()}"
@@ -36,7 +40,9 @@ def repeats(
         "different": [],  # as a tool of `tools_of` gives them by itself
         "failures": [ValueError(message) for _ in many],
     }
-    tools = tools_of({request["tool"]: made[results] for request in requests})
+    tools = tools_of({request["tool"]: made.get(results, []) for request in requests})
+    if results == "no tool":
+        tools = tools_of({world.tool_name(): []})
     facts = {"requests": requests, "stop_at": stop_at}
     # Further replies would differ, so that a loop that overlooks the repeat ends at its limit.
     further = script(requests, lambda number: world.request(requests[0]["tool"]))
@@ -60,13 +66,22 @@ def other_work(world: World) -> Scenario:
     several = [world.request(tool) for _ in range(4)]
     alike = several[0]["input"]
     lists = [ask(tool, numbers=numbers) for numbers in ([1, 2, 3], [2, 1, 3], [3, 2, 1])]
-    work = [*several, ask(other, **alike), ask(third, **alike), *lists]
+    one, two, place = world.number(), world.number(), world.place()
+    long = " and ".join(world.place() for _ in range(12))
+    close = [
+        *(ask(tool, place=write(place)) for write in (str.lower, str.upper, str.title)),
+        *(ask(tool, about=f"{long}: {number}") for number in (1, 2, 3)),
+        *(ask(tool, depot=place, shelf=number) for number in (1, 2, 3)),
+        *(ask(tool, hall=number, row=one) for number in (1, 2, 3)),
+        *(ask(tool, **{first: one, second: two}) for first, second in (("a", "b"), ("b", "a"), ("c", "d"))),
+    ]
+    work = [*several, ask(other, **alike), ask(third, **alike), *lists, *close]
     world.rng.shuffle(work)
     text = world.answer()
     return agent(
         world.goal(),
         script([*work, answer(text)]),
-        tools_of({name: ["the same"] * 20 for name in (tool, other, third)}),
+        tools_of({name: ["the same"] * 40 for name in (tool, other, third)}),
         len(work) + 1,
         {"requests": work, "answer": text},
         max_steps=len(work) + 3,
@@ -76,7 +91,8 @@ def other_work(world: World) -> Scenario:
 def turned_round(world: World, tool: str) -> tuple[Entry, Entry]:
     """One request twice, its keys in two orders, the nested ones too."""
     span = {"since": world.number(), "until": world.number(), "of": {"a": 1, "b": 2}}
-    nested = ask(tool, place=world.place(), span=span)
+    stops = [{"at": world.number(), "in": world.place()}]
+    nested = ask(tool, place=world.place(), span=span, stops=stops)
     return nested, ask(tool, **in_other_order(nested["input"]))
 
 
@@ -91,12 +107,15 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     return {
         **loops.loop_scenarios(world, default_steps=DEFAULT_STEPS),
         "repeat": repeats(world, [again] * 3, 3),
+        "same repeat in a second run": repeats(world, [again] * 3, 3),
+        "repeat at the last step": repeats(world, [two] * 3, 3, max_steps=3),
         "repeat of a list": repeats(world, [with_list] * 3, 3),
         "other order of keys": repeats(world, [nested, turned, nested], 3),
         "not in a row": repeats(world, [one, two, one, world.request(tool), two, one], 6),
         "far apart": repeats(world, far_apart(world, 3), 21, max_steps=25),
         "other results": repeats(world, [world.request(other)] * 3, 3, results="different"),
         "failures": repeats(world, [world.request(tool)] * 3, 3, results="failures"),
+        "no such tool": repeats(world, [world.request(tool)] * 3, 3, results="no tool"),
         "other input": other_work(world),
     }
 
@@ -120,7 +139,8 @@ def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
             "The third identical request ends the run, not the one before it. When do you count, and "
             "from where?",
         )
-    if runs < min(stop_at - 1, asked):
+    known = last["tool"] in log.scenario.args[1]
+    if known and runs < min(stop_at - 1, asked):
         return Fault(
             f"{what} was asked for twice before the third time; by then the tool ran {times(runs)}"
             if stop_at == 3
@@ -147,14 +167,28 @@ def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
 def stops_at_the_third(logs: Logs) -> Fault | None:
     """Three identical requests in a row."""
     fault = _stops_at_the_repeat(logs["repeat"])
-    if fault is None:
-        fault = _stops_at_the_repeat(logs["repeat of a list"])
-        if fault is not None and fault.hint:
-            return Fault(
-                fault.seen,
-                "An input may hold a list. A list cannot be part of a dict's key; the input's JSON text can. "
-                + fault.hint,
-            )
+    if fault is not None:
+        return fault
+    fault = _stops_at_the_repeat(logs["same repeat in a second run"])
+    if fault is not None:
+        return Fault(
+            f"in a second run, {fault.seen}",
+            "Something is left over from the run before. Where is your count made: inside the function, or "
+            "once when it is defined?",
+        )
+    fault = _stops_at_the_repeat(logs["repeat at the last step"])
+    if fault is not None:
+        return Fault(
+            f"with max_steps=3, {fault.seen}",
+            "The last allowed call counts in full: a repeat in it is a repeat.",
+        )
+    fault = _stops_at_the_repeat(logs["repeat of a list"])
+    if fault is not None and fault.hint:
+        return Fault(
+            fault.seen,
+            "An input may hold a list. A list cannot be part of a dict's key; the input's JSON text can. "
+            + fault.hint,
+        )
     return fault
 
 
@@ -186,6 +220,9 @@ def over_the_whole_run(logs: Logs) -> Fault | None:
             or "What does your count do when the tool fails? Count when the request comes, not when the tool "
             "has worked.",
         )
+    fault = _stops_at_the_repeat(logs["no such tool"], ", a tool that is not there,")
+    if fault is not None and loops.failures_become_results(logs) is None:
+        return Fault(fault.seen, fault.hint or "Count each request that comes, also one for an unknown tool.")
     return None
 
 

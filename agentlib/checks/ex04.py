@@ -1,6 +1,7 @@
 """ex04: the repeat guard."""
 
 from random import Random
+from typing import Any
 
 from agentlib.checks import loops
 from agentlib.checks.ex02 import far_apart, other_work, turned_round
@@ -28,11 +29,18 @@ FIRST_RESULT = object()
 """Stands for a text that the scenario makes up."""
 
 
-def stuck(world: World, requests: list[Entry], repeat_at: int, result: object = FIRST_RESULT) -> Scenario:
-    """A model that makes these requests, the last one again, and answers once it is told.
+def stuck(
+    world: World,
+    requests: list[Entry],
+    repeat_at: int,
+    result: object = FIRST_RESULT,
+    *,
+    own_tools: bool = True,
+) -> Scenario:
+    """A model that makes these requests, one of them again, and then answers.
 
     repeat_at: the number of the request that is the first repeat, from 1. result: what each run of a tool
-    gives; an error is raised.
+    gives; an error is raised. own_tools: False = the tools that are asked for are not there.
     """
     text = world.answer()
     if result is FIRST_RESULT:
@@ -44,9 +52,8 @@ def stuck(world: World, requests: list[Entry], repeat_at: int, result: object = 
     for request in requests:
         results.setdefault(request["tool"], []).append(result)
     model = script([*requests, answer(text)])
-    return agent(
-        world.goal(), model, tools_of(results), len(requests) + 1, facts, max_steps=len(requests) + 4
-    )
+    tools = tools_of(results if own_tools else {world.tool_name(): []})
+    return agent(world.goal(), model, tools, len(requests) + 1, facts, max_steps=len(requests) + 4)
 
 
 def stubborn(world: World, limit: int) -> Scenario:
@@ -69,7 +76,8 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     tool, other = world.tool_name(), world.tool_name()
     again, first, between = world.request(tool), world.request(tool), world.request(other)
     nested, turned = turned_round(world, tool)
-    repeated = world.request(other)
+    repeated, new = world.request(other), world.request(other)
+    missing = world.request(world.tool_name())
     return {
         **loops.loop_scenarios(world, own_tools=True),
         "other input": other_work(world),
@@ -77,9 +85,12 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "failed first": stuck(world, [repeated, repeated], 2, ValueError(world.failure())),
         "nothing first": stuck(world, [repeated, repeated], 2, None),
         "far apart": stuck(world, far_apart(world, 2), 11),
+        "same repeat in a second run": stuck(world, [again, again], 2),
+        "no such tool": stuck(world, [missing, missing], 2, own_tools=False),
+        "new after a repeat": stuck(world, [again, again, new], 2),
         "not in a row": stuck(world, [first, between, world.request(tool), first], 4),
         "other order of keys": stuck(world, [nested, turned], 2),
-        "stubborn": stubborn(world, rng.randrange(4, 7)),
+        "stubborn": stubborn(world, rng.randrange(12, 15)),
     }
 
 
@@ -166,7 +177,45 @@ def second_is_held_back(logs: Logs) -> Fault | None:
             "again",
             "Does your guard look at the result of the first request? Whether there was a request is enough.",
         )
-    return _held_back(log)
+    return _held_back(log) or _in_other_runs(logs)
+
+
+def _in_other_runs(logs: Logs) -> Fault | None:
+    """In a second run, for a tool that is not there, and with a new request behind the repeat."""
+    log = logs["same repeat in a second run"]
+    if not log.tool_runs and log.asks:
+        return Fault(
+            f"{_repeat_words(log)} was asked for the first time in a second run, and no tool ran",
+            "Something is left over from the run before. Where is the memory of your guard made: inside the "
+            "function, or once when it is defined?",
+        )
+    log = logs["no such tool"]
+    results = results_in(log.histories[2]) if len(log.histories) > 2 else []
+    told = len(log.histories) > 2 and len(_notes(log.histories[2])) > 0
+    if len(results) == 2 and results[0] == results[1] and not told:
+        return Fault(
+            f"{_repeat_words(log)}, a tool that is not there, was asked for a second time; the model read "
+            f"the same result again: {shortened(json_text(results[1]))}",
+            "Is the guard passed by a request for an unknown tool? It comes before you look for the tool.",
+        )
+    log = logs["new after a repeat"]
+    new = log.facts["requests"][-1]
+    if len(log.asks) > 3 and len(log.tool_runs) < 2:
+        return Fault(
+            f"after a repeat was held back, {call_words(new['tool'], new['input'])} was asked for, a new "
+            "request; no tool ran",
+            "Which requests are held back once there was a repeat: that one, or all of them?",
+        )
+    return None
+
+
+def _notes(history: list[Any]) -> list[int]:
+    """Where in a history the user speaks, behind the goal."""
+    return [
+        index
+        for index, entry in enumerate(history)
+        if index and isinstance(entry, dict) and entry.get("role") == "user" and not is_result(entry)
+    ]
 
 
 def known_again(logs: Logs) -> Fault | None:
@@ -188,53 +237,83 @@ def known_again(logs: Logs) -> Fault | None:
     return None
 
 
+TOLD = ("stuck", "not in a row", "far apart")
+"""Scenarios whose first repeat must be told to the model."""
+
+
+def _told(logs: Logs) -> list[Log]:
+    """The runs whose repeat was held back; another criterion is for the others."""
+    return [
+        logs[name]
+        for name in TOLD
+        if name == "stuck"
+        or (len(logs[name].histories) > logs[name].facts["repeat_at"] > len(logs[name].tool_runs))
+    ]
+
+
 def repeat_gets_a_result(logs: Logs) -> Fault | None:
     """The repeat has its request and a result of its own in the history."""
-    log = logs["stuck"]
-    history = log.histories[2]
-    if len(requests_in(history)) < 2:
+    for log in _told(logs):
+        fault = _result_of_the_repeat(log)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _result_of_the_repeat(log: Log) -> Fault | None:
+    repeat_at = log.facts["repeat_at"]
+    history = log.histories[repeat_at]
+    call = repeat_at + 1
+    if len(requests_in(history)) < repeat_at:
         return Fault(
-            f"call 3 read {sketch(history)}; the second request is not there",
+            f"call {call} read {sketch(history)}; the second request is not there",
             "The model made that request, so it belongs into the history like any other.",
         )
     behind = history[max(i for i, entry in enumerate(history) if is_request(entry)) + 1 :]
     results = results_in(behind)
     if not results:
         return Fault(
-            f"call 3 read {sketch(history)}; the second request has no result",
+            f"call {call} read {sketch(history)}; the second request has no result",
             "Every request gets a result, also one that is not run. What does the model read in its place?",
         )
-    if results[0] == log.facts["result"] or not results[0]:
+    result, first = results[0], log.facts["result"]
+    wrapped = isinstance(result, dict) and list(result.values()) == [first]
+    if result == first or wrapped or not result:
         return Fault(
-            f"the result of the second request is {shortened(json_text(results[0]))}, as if it had been run",
+            f"the result of the second request is {shortened(json_text(result))}, as if it had been run",
             "The result has to say that the request was not run again.",
         )
     return None
 
 
 def note_closes_the_door(logs: Logs) -> Fault | None:
-    """Behind the result stands a note by the user."""
-    history = logs["stuck"].histories[2]
-    notes = [
-        index
-        for index, entry in enumerate(history)
-        if index and isinstance(entry, dict) and entry.get("role") == "user" and not is_result(entry)
-    ]
+    """Behind the result of a run's first repeat stands a note by the user."""
+    for log in _told(logs):
+        fault = _note(log)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _note(log: Log) -> Fault | None:
+    history = log.histories[log.facts["repeat_at"]]
+    call = log.facts["repeat_at"] + 1
+    notes = _notes(history)
     if not notes:
         return Fault(
-            f"call 3 read {sketch(history)}; there is no note",
+            f"call {call} read {sketch(history)}; there is no note",
             'A note is an entry with the role "user". What could it tell a model that is stuck?',
         )
     last_result = max(i for i, entry in enumerate(history) if is_result(entry))
     if notes[-1] < last_result:
         return Fault(
-            f"call 3 read {sketch(history)}; the note stands before the result",
+            f"call {call} read {sketch(history)}; the note stands before the result",
             "Nothing may stand between a request and its result. Which of the two do you append first?",
         )
     note = str(history[notes[-1]].get("text") or "").strip()
-    if not note:
+    if not any(letter.isalpha() for letter in note):
         return Fault("the note has no text", "Say what the model should do now: answer with what it has.")
-    if note == logs["stuck"].facts["goal"]:
+    if note == log.facts["goal"]:
         return Fault(
             "the note repeats the goal, which the model has read before",
             "Say what is new: the model should ask no more, and answer with what it has.",

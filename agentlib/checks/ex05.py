@@ -17,24 +17,35 @@ DEFAULT_STEPS = 4
 PLENTY = 1_000
 """Coins that no scenario uses up."""
 
+OUT_OF = {
+    "step limit": re.compile(r"\b(steps) (?:are|were) (?:all )?used up"),
+    "budget limit": re.compile(r"\b(coins) (?:are|were) (?:all )?used up"),
+}
+"""What a message says that speaks of one limit, in plain words."""
+
 
 def scenarios(rng: Random) -> dict[str, Scenario]:
     """The scenarios of one check."""
     world = World(rng)
     calls = rng.randrange(3, 6)
+    many = rng.randrange(11, 14)
     exact = calls * calls  # 1 + 3 + 5 + ...: after so many calls nothing is left
     short = exact - rng.randrange(1, 4)  # the last of these calls cannot be paid
     return {
         **loops.loop_scenarios(world, default_steps=DEFAULT_STEPS),
         "errand": loops.errand(world, spare=rng.randrange(1, 4), budget_coins=PLENTY),
-        "second errand": loops.errand(world, spare=rng.randrange(1, 4), budget_coins=PLENTY),
+        "second errand": loops.long_errand(world, spare=rng.randrange(1, 4), budget_coins=PLENTY),
+        "failing": loops.failing(world, budget_coins=PLENTY),
+        "many steps": endless(world, rng.randrange(15, 19), budget_coins=PLENTY),
         "endless": endless(world, rng.randrange(3, 6), budget_coins=PLENTY),
         "default limit": endless(world, DEFAULT_STEPS, default=True, budget_coins=PLENTY),
         "exactly enough": endless(world, 12, budget_coins=exact),
         "not quite enough": endless(world, 12, budget_coins=short),
+        "large budget": endless(world, 20, budget_coins=many * many),
         "default budget": endless(world, 9),
         "no coins": endless(world, 3, budget_coins=0),
         "both limits": endless(world, calls, budget_coins=exact + rng.randrange(1, 2 * calls)),
+        "both limits, no coin left": endless(world, calls, budget_coins=exact),
         "answer with the last coin": loops.errand(world, spare=3, budget_coins=16),
     }
 
@@ -55,6 +66,13 @@ def counts_coins(logs: Logs) -> Fault | None:
         fault = crash(log) or _coins(log, "answer" if "errand" in name else "step limit")
         if fault is not None:
             return fault
+    log = logs["failing"]
+    fault = _coins(log, "answer")
+    # A loop that no failure gets through at all is named by the criterion for failures.
+    if fault is not None and loops.failures_become_results(logs) is None:
+        return Fault(
+            f"with a tool that fails, {fault.seen}", "A call is paid for, whatever the tool gave then."
+        )
     return None
 
 
@@ -68,7 +86,7 @@ def _coins(log: Log, end: str) -> Fault | None:
             f'Every dict that you return needs "coins", also {where}.',
         )
     coins = log.returned["coins"]
-    if coins == wanted and not isinstance(coins, bool):
+    if coins == wanted and type(coins) is int:
         return None
     read = [str(len(history)) for history in log.histories]
     costs = f"{' + '.join(read)} entries, {wanted} in all" if len(read) > 1 else f"{wanted} entry"
@@ -113,7 +131,7 @@ def _at_the_budget(log: Log, budget: int, calls: int) -> Fault | None:
 
 def keeps_to_the_budget(logs: Logs) -> Fault | None:
     """No call that would go over is made, and none less."""
-    for name in ("exactly enough", "not quite enough", "no coins"):
+    for name in ("exactly enough", "not quite enough", "no coins", "large budget"):
         log = logs[name]
         budget = log.scenario.kwargs["budget_coins"]
         calls = int(budget**0.5)
@@ -142,7 +160,16 @@ def step_limit_first(logs: Logs) -> Fault | None:
     fault = loops.stops_at_the_limit(logs)
     if fault is not None:
         return fault
-    log = logs["both limits"]
+    return (
+        _both_limits(logs["both limits"])
+        or _both_limits(logs["both limits, no coin left"])
+        or _coins(logs["one step"], "step limit")
+    )
+
+
+def _both_limits(log: Log) -> Fault | None:
+    if log.returned.get("stopped") == "budget limit" and len(log.asks) < log.facts["limit"]:
+        return None  # a call that could be paid was refused: the criterion for the budget names it
     if log.returned.get("stopped") == "budget limit":
         steps, budget = log.facts["limit"], log.scenario.kwargs["budget_coins"]
         return Fault(
@@ -151,22 +178,18 @@ def step_limit_first(logs: Logs) -> Fault | None:
             '"budget limit"',
             "Which of the two limits do you look at first?",
         )
-    return (
-        loops.at_the_limit(log, log.facts["limit"])
-        or _coins(log, "step limit")
-        or _coins(logs["one step"], "step limit")
-    )
+    return loops.at_the_limit(log, log.facts["limit"]) or _coins(log, "step limit")
 
 
 def says_it_in_words(logs: Logs) -> Fault | None:
     """A stopped run has the app's own words."""
-    for name in ("endless", "exactly enough", "both limits"):
+    for name in ("endless", "exactly enough", "both limits", "no coins"):
         log = logs[name]
         reason = log.returned.get("stopped")
         if "message" not in log.returned:
             return Fault(f'the run ended as "{reason}"; the dict that came back has no "message"')
         message = log.returned["message"]
-        if not isinstance(message, str) or not message.strip():
+        if not isinstance(message, str) or not any(letter.isalpha() for letter in message):
             return Fault(
                 f'the run ended as "{reason}"; "message" was {json_text(message)}',
                 "Whenever there is no answer the user needs a sentence, whatever the reason was.",
@@ -186,6 +209,13 @@ def _untrue(message: str, log: Log) -> Fault | None:
     if other in words and reason.split()[0] not in words and "coin" not in words.replace(other, ""):
         return Fault(
             f'the run ended as "{reason}"; the message names the {other}: {shortened(message)}',
+            "The user reads why there is no answer. Is it the reason of this run?",
+        )
+    gone = OUT_OF[other].search(words)
+    if gone and reason.split()[0] not in words:
+        return Fault(
+            f'the run ended as "{reason}"; the message says that the {gone[1]} were used up: '
+            f"{shortened(message)}",
             "The user reads why there is no answer. Is it the reason of this run?",
         )
     said = re.search(r"\bstopped after (\d+) (?:steps?|calls?)\b", words)

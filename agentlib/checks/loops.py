@@ -19,7 +19,7 @@ from agentlib.checks.reading import (
     wrong_end,
 )
 from agentlib.checks.worlds import FAILURES, Tool, World, interrupt, tools_of
-from agentlib.messages import Entry, answer, json_text, short
+from agentlib.messages import Entry, answer, ask, json_text, short
 
 __all__ = [
     "agent",
@@ -78,25 +78,42 @@ def agent(
     )
 
 
-def errand(
-    world: World, spare: int = 0, *, nothing: bool = False, own_tools: bool = False, **more: Any
-) -> Scenario:
+def errand(world: World, spare: int = 0, *, own_tools: bool = False, **more: Any) -> Scenario:
     """Three requests of two tools, then the answer. The third result is 0.
 
-    spare: steps that are left over at the end. nothing: the second result is "" and the third is None.
-    own_tools: each request is for a tool of its own.
+    spare: steps that are left over at the end. own_tools: each request is for a tool of its own.
     """
     first, second = world.tool_name(), world.tool_name()
     tools = [first, second, world.tool_name() if own_tools else first]
-    requests = [world.request(tool) for tool in tools]
-    results = [world.result(), "", None] if nothing else [world.result(), world.result(), 0]
-    text = world.answer()
+    done = [
+        (world.request(tool), result)
+        for tool, result in zip(tools, [world.result(), world.result(), 0], strict=True)
+    ]
+    return _errand(world, done, world.answer(), spare, more)
+
+
+def long_errand(world: World, spare: int = 0, **more: Any) -> Scenario:
+    """Seven requests, each for a tool of its own: one has no input, and the results are of many kinds.
+
+    The answer has two lines, and the keys of a reply come in another order.
+    """
+    report = "; ".join(f"{world.number()} in {world.place()}" for _ in range(20))
+    results = [world.result(), "", None, report, world.result(), world.result()]
+    done = [(world.request(world.tool_name()), result) for result in results]
+    done.insert(world.rng.randrange(1, 4), (ask(world.tool_name()), world.result()))
+    turned = [(dict(reversed(list(request.items()))), result) for request, result in done]
+    return _errand(world, turned, f"{world.answer()}\n{world.answer()}", spare, more)
+
+
+def _errand(world: World, done: list[tuple[Entry, Any]], text: str, spare: int, more: Entry) -> Scenario:
+    requests, results = [request for request, _ in done], [result for _, result in done]
     by_tool: dict[str, list[Any]] = {}
-    for tool, result in zip(tools, results, strict=True):
-        by_tool.setdefault(tool, []).append(result)
+    for request, result in done:
+        by_tool.setdefault(request["tool"], []).append(result)
     facts = {"requests": requests, "results": results, "answer": text}
     model = script([*requests, answer(text)])
-    return agent(world.goal(), model, tools_of(by_tool), 4, facts, max_steps=4 + spare, **more)
+    steps = len(requests) + 1
+    return agent(world.goal(), model, tools_of(by_tool), steps, facts, max_steps=steps + spare, **more)
 
 
 def endless(world: World, limit: int, default: bool = False, **more: Any) -> Scenario:
@@ -109,12 +126,13 @@ def endless(world: World, limit: int, default: bool = False, **more: Any) -> Sce
     return agent(world.goal(), model, tools_of({tool: []}), limit + 1, facts, **kwargs)
 
 
-def failing(world: World) -> Scenario:
-    """A tool that fails in three ways, one after the other, then an answer."""
+def failing(world: World, **more: Any) -> Scenario:
+    """A tool that fails in several ways, one after the other, then an answer. One message is long."""
     tool = world.tool_name()
-    kinds = world.rng.sample(FAILURES[2:], 1) + list(FAILURES[:2])
+    kinds = [*world.rng.sample(FAILURES[2:], 1), *FAILURES[:2], TypeError, Exception]
     world.rng.shuffle(kinds)
     messages = [world.failure() for _ in kinds]
+    messages[-1] = "; ".join([messages[-1], *(world.failure() for _ in range(4))])
     requests = [world.request(tool) for _ in kinds]
     text = world.answer()
     errors = [kind(message) for kind, message in zip(kinds, messages, strict=True)]
@@ -125,7 +143,8 @@ def failing(world: World) -> Scenario:
         "answer": text,
     }
     model = script([*requests, answer(text)])
-    return agent(world.goal(), model, tools_of({tool: errors}), 4, facts, max_steps=6)
+    steps = len(requests) + 1
+    return agent(world.goal(), model, tools_of({tool: errors}), steps, facts, max_steps=steps + 2, **more)
 
 
 def unknown_tool(world: World) -> Scenario:
@@ -141,16 +160,17 @@ def unknown_tool(world: World) -> Scenario:
 def loop_scenarios(world: World, default_steps: int = 10, *, own_tools: bool = False) -> dict[str, Scenario]:
     """The scenarios for what every loop must do.
 
-    default_steps: the limit where none is given. own_tools: the first errands ask no tool twice.
+    default_steps: the limit where none is given. own_tools: the first errand asks no tool twice.
     """
     rng = world.rng
     tool = world.tool_name()
     return {
         "errand": errand(world, spare=rng.randrange(1, 4), own_tools=own_tools),
-        "second errand": errand(world, spare=rng.randrange(1, 4), nothing=True, own_tools=own_tools),
+        "second errand": long_errand(world, spare=rng.randrange(1, 4)),
         "answer at the last step": errand(world),
         "endless": endless(world, rng.randrange(3, 6)),
         "one step": endless(world, 1),
+        "many steps": endless(world, rng.randrange(15, 19)),
         "default limit": endless(world, default_steps, default=True),
         "failing": failing(world),
         "unknown tool": unknown_tool(world),
@@ -361,6 +381,7 @@ def keeps_results(logs: Logs) -> Fault | None:
     for name in ("errand", "second errand"):
         log = logs[name]
         requests, results = log.facts["requests"], log.facts["results"]
+        first_read: list[Any] = []
         for number in range(len(requests)):
             history = _next_history(log, number) or []
             fault = _result_behind(history, number + 2, requests[number], results[number])
@@ -377,6 +398,17 @@ def keeps_results(logs: Logs) -> Fault | None:
                     f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
                     "One request, one result. How many lines put a result into the history?",
                 )
+            for earlier, (before, now) in enumerate(zip(first_read, kept, strict=False)):
+                if json_text(before) != json_text(now):
+                    request = requests[earlier]
+                    asked = call_words(request["tool"], request["input"])
+                    return Fault(
+                        f"call {number + 2} read another result for {asked} than the calls before: "
+                        f"{shortened(json_text(now))}, not {shortened(json_text(before))}",
+                        "What is in the history stays as it is. Is one and the same dict or list put in "
+                        "again and again? Make a new one for each result.",
+                    )
+            first_read = kept
     return None
 
 
@@ -413,8 +445,11 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
             )
         return Fault(f"call {call} read {sketch(history)}; the result of {asked} was missing")
     said_nothing = result is None or result == ""  # any words for it will do
-    if not is_result(behind[0]) and not holds(kept[-1], result):
-        return Fault(f"call {call} read {sketch(history)}; the result does not follow its request")
+    if not is_result(behind[0]):
+        return Fault(
+            f"call {call} read {sketch(history)}; the result does not follow its request",
+            "Nothing stands between a request and its result. What did you put there?",
+        )
     entries = [entry for entry in behind if is_result(entry)]
     if "result" not in entries[-1]:
         return Fault(
@@ -474,7 +509,7 @@ def answers_at_the_end(log: Log, steps: int) -> Fault | None:
 
 def stops_at_the_limit(logs: Logs) -> Fault | None:
     """Never more than max_steps calls, never fewer, and an honest end."""
-    for name in ("endless", "one step", "default limit"):
+    for name in ("endless", "one step", "many steps", "default limit"):
         log = logs[name]
         fault = at_the_limit(log, log.facts["limit"])
         if fault is not None:
@@ -614,9 +649,12 @@ def interrupt_leaves(logs: Logs) -> Fault | None:
     """Ctrl-C leaves the function, whether it comes in a tool or in the model."""
     for name, where in (("interrupt in a tool", "a tool"), ("interrupt in the model", "the model")):
         log = logs[name]
-        if "interrupted" in log.outcome:
+        pressed = [place for place, call in enumerate(log.calls) if "interrupt" in call.answer]
+        if "interrupted" in log.outcome and pressed[:1] == [len(log.calls) - 1]:
             continue
-        if "returned" in log.outcome:
+        if "interrupted" in log.outcome:
+            then = "it went on, and only a later one ended it"
+        elif "returned" in log.outcome:
             then = f"the function returned {shortened(json_text(log.outcome['returned']))}"
         else:
             fault = crash(log)

@@ -230,7 +230,7 @@ def wrong_end(log: Log, answer: str | None, steps: int, stopped: str) -> Fault |
             f'"answer" was {shortened(json_text(value["answer"]))}, not the text of the model\'s answer',
             'The answer is the text in `reply["text"]`, alone and unchanged.',
         )
-    if value["steps"] != steps or isinstance(value["steps"], bool):
+    if value["steps"] != steps or type(value["steps"]) is not int:
         return Fault(
             f'the model was asked {times(steps)}, but "steps" was {json_text(value["steps"])}',
             "`steps` counts how often the model was asked, the last time included. Where do you count?",

@@ -822,6 +822,146 @@ def interrupt_in_the_model_swallowed(model, tools, goal, max_steps=10):
     return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
+def loop(model, tools, goal, max_steps, *, run=None, show=list, entry=None, end=None):
+    """The loop around the faults that follow: how a tool is run, what the model reads, what is recorded."""
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(show(history))
+        if reply["type"] == "answer":
+            given = {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {**given, **(end(reply, step) if end else {})}
+        history.append(reply)
+        result = (run or _run)(tools, reply)
+        history.append(entry(history, result) if entry else {"role": "tool", "result": result})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("result_kept", "one and the same dict")
+def one_entry_for_all_results(model, tools, goal, max_steps=10):
+    same = {"role": "tool"}
+
+    def entry(history, result):
+        same["result"] = result
+        return same
+
+    return loop(model, tools, goal, max_steps, entry=entry)
+
+
+@wrong("result_kept", "than the calls before")
+def earlier_results_blanked(model, tools, goal, max_steps=10):
+    def entry(history, result):
+        for old in history:
+            if old.get("role") == "tool":
+                old["result"] = "(old)"
+        return {"role": "tool", "result": result}
+
+    return loop(model, tools, goal, max_steps, entry=entry)
+
+
+@wrong("result_kept", "than the calls before")
+def one_list_of_all_results(model, tools, goal, max_steps=10):
+    results = []
+
+    def entry(history, result):
+        results.append(result)
+        return {"role": "tool", "result": results}
+
+    return loop(model, tools, goal, max_steps, entry=entry)
+
+
+@wrong("result_kept", "Nothing stands between")
+def note_between_request_and_result(model, tools, goal, max_steps=10):
+    def entry(history, result):
+        history.append({"role": "user", "text": "The tool found:"})
+        return {"role": "tool", "result": result}
+
+    return loop(model, tools, goal, max_steps, entry=entry)
+
+
+@wrong("request_kept", "was gone")
+def only_the_goal_and_the_last_steps(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, show=lambda history: [history[0], *history[1:][-8:]])
+
+
+@wrong("result_kept", "the history holds")
+def long_result_cut(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, run=lambda tools, reply: str(_run(tools, reply))[:200])
+
+
+@wrong("tool_run", "no tool ran")
+def request_without_an_input_not_run(model, tools, goal, max_steps=10):
+    def run(tools, reply):
+        return _run(tools, reply) if reply["input"] else "no input was given"
+
+    return loop(model, tools, goal, max_steps, run=run)
+
+
+@wrong("tool_run", "no tool ran")
+def reply_taken_apart_by_its_order(model, tools, goal, max_steps=10):
+    def run(tools, reply):
+        _, tool, input = reply.values()
+        return _run(tools, {"tool": tool, "input": input})
+
+    return loop(model, tools, goal, max_steps, run=run)
+
+
+@wrong("step_limit", "All the steps")
+def never_more_than_ten(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, min(max_steps, 10))
+
+
+@wrong("failures", "own message")
+def message_of_the_failure_cut(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, run=lambda tools, reply: _run_and_cut(tools, reply, 90))
+
+
+def _run_and_cut(tools, reply, chars):
+    try:
+        return tools[reply["tool"]](**reply["input"])
+    except Exception as problem:
+        return f"{reply['tool']}: {problem}"[: chars + len(reply["tool"])]
+
+
+@wrong("failures", "left your function")
+def catches_many_kinds_of_error(model, tools, goal, max_steps=10):
+    def run(tools, reply):
+        try:
+            return tools[reply["tool"]](**reply["input"])
+        except (ValueError, LookupError, OSError, RuntimeError) as problem:
+            return f"{reply['tool']}: {problem}"
+
+    return loop(model, tools, goal, max_steps, run=run)
+
+
+@wrong("interrupt", "it went on")
+def only_the_second_interrupt_leaves(model, tools, goal, max_steps=10):
+    pressed = []
+
+    def run(tools, reply):
+        try:
+            return _run(tools, reply)
+        except KeyboardInterrupt:
+            pressed.append(reply)
+            if len(pressed) > 1:
+                raise
+            return "press again to stop"
+
+    return loop(model, tools, goal, max_steps, run=run)
+
+
+@wrong("answered", "not the text")
+def first_line_of_the_answer(model, tools, goal, max_steps=10):
+    def end(reply, step):
+        return {"answer": reply["text"].splitlines()[0]}
+
+    return loop(model, tools, goal, max_steps, end=end)
+
+
+@wrong("answered", '"steps" was 4.0')
+def steps_with_a_point(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, end=lambda reply, step: {"steps": float(step)})
+
+
 # --- right, in many ways
 
 

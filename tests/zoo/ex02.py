@@ -174,6 +174,14 @@ def keys_not_sorted(model, tools, goal, max_steps=6):
 
 
 @wrong("key_order", "in another order")
+def keys_of_dicts_in_a_list_not_sorted(model, tools, goal, max_steps=6):
+    def plain(value):
+        return {key: plain(value[key]) for key in sorted(value)} if isinstance(value, dict) else value
+
+    return loop(model, tools, goal, max_steps, counting(lambda r: r["tool"] + json.dumps(plain(r["input"]))))
+
+
+@wrong("key_order", "in another order")
 def only_the_outer_keys_sorted(model, tools, goal, max_steps=6):
     return loop(
         model, tools, goal, max_steps, counting(lambda r: r["tool"] + str(sorted(r["input"].items())))
@@ -227,6 +235,61 @@ def lists_sorted_as_well(model, tools, goal, max_steps=6):
         return sorted(map(str, value)) if isinstance(value, list) else value
 
     return loop(model, tools, goal, max_steps, counting(lambda r: r["tool"] + str(plain(r["input"]))))
+
+
+@wrong("other_input", "no request had been made three times")
+def small_and_large_letters_alike(model, tools, goal, max_steps=6):
+    return loop(model, tools, goal, max_steps, counting(lambda reply: sorted_key(reply).lower()))
+
+
+@wrong("other_input", "no request had been made three times")
+def long_inputs_cut(model, tools, goal, max_steps=6):
+    return loop(model, tools, goal, max_steps, counting(lambda reply: sorted_key(reply)[:80]))
+
+
+@wrong("other_input", "no request had been made three times")
+def only_one_value_of_the_input_counts(model, tools, goal, max_steps=6):
+    def key(reply):
+        return reply["tool"] + json.dumps(sorted(reply["input"].items())[:1])
+
+    return loop(model, tools, goal, max_steps, counting(key))
+
+
+@wrong("other_input", "no request had been made three times")
+def only_the_values_of_the_input_count(model, tools, goal, max_steps=6):
+    def key(reply):
+        return reply["tool"] + str(sorted(json.dumps(value) for value in reply["input"].values()))
+
+    return loop(model, tools, goal, max_steps, counting(key))
+
+
+COUNTS = collections.Counter()
+
+
+@wrong("third_call", "left over from the run before")
+def counts_kept_between_runs(model, tools, goal, max_steps=6):
+    def is_repeat(reply):
+        COUNTS[sorted_key(reply)] += 1
+        return COUNTS[sorted_key(reply)] >= 3
+
+    return loop(model, tools, goal, max_steps, is_repeat)
+
+
+@wrong("third_call", "a repeat in it is a repeat")
+def step_limit_before_the_repeat(model, tools, goal, max_steps=6):
+    counts, steps = counting(sorted_key), [0]
+
+    def is_repeat(reply):
+        steps[0] += 1
+        return counts(reply) and steps[0] < max_steps
+
+    return loop(model, tools, goal, max_steps, is_repeat)
+
+
+@wrong("whole_run", "a tool that is not there")
+def unknown_tools_not_counted(model, tools, goal, max_steps=6):
+    counts = counting(sorted_key)
+    return loop(model, tools, goal, max_steps, lambda reply: reply["tool"] in tools and counts(reply))
 
 
 @wrong("other_input", "no request had been made three times")

@@ -188,6 +188,33 @@ def run_and_then_noted(model, tools, goal, max_steps=10):
     return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
 
+@wrong("not_run", "left over from the run before")
+def memory_kept_between_runs(model, tools, goal, max_steps=10, seen=set()):  # noqa: B006
+    return loop(model, tools, goal, max_steps, seen=seen)
+
+
+@wrong("not_run", "a tool that is not there")
+def unknown_tool_passes_the_guard(model, tools, goal, max_steps=10):
+    count = iter(range(1_000))
+
+    def key(reply):
+        return sorted_key(reply) if reply["tool"] in tools else next(count)
+
+    return loop(model, tools, goal, max_steps, key=key)
+
+
+@wrong("not_run", "that one, or all of them?")
+def one_repeat_closes_the_door_for_all(model, tools, goal, max_steps=10):
+    seen = set()
+
+    def key(reply):
+        if sorted_key(reply) in seen:
+            seen.add("shut")
+        return "shut" if "shut" in seen else sorted_key(reply)
+
+    return loop(model, tools, goal, max_steps, seen=seen, key=key)
+
+
 @wrong("known_again", "with 2 other requests in between")
 def only_the_last_request_known(model, tools, goal, max_steps=10):
     return loop(model, tools, goal, max_steps, only_last=True)
@@ -224,6 +251,61 @@ def earlier_result_given_again(model, tools, goal, max_steps=10):
         if again:
             history.append(dict(NOTE))
     return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("told", "as if it had been run")
+def earlier_result_given_again_in_a_dict(model, tools, goal, max_steps=10):
+    results = {}
+
+    def run(tools, reply):
+        results[sorted_key(reply)] = {"value": run_one(tools, reply)}
+        return results[sorted_key(reply)]["value"]
+
+    history, seen = [{"role": "user", "text": goal}], set()
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history.append(reply)
+        if sorted_key(reply) in seen:
+            history += [{"role": "tool", "result": results[sorted_key(reply)]}, dict(NOTE)]
+        else:
+            seen.add(sorted_key(reply))
+            history.append({"role": "tool", "result": run(tools, reply)})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("note", "no text")
+def note_without_a_word(model, tools, goal, max_steps=10):
+    return loop(model, tools, goal, max_steps, entries=(NOT_AGAIN, {"role": "user", "text": "..."}))
+
+
+@wrong("note", "there is no note")
+def note_only_for_a_repeat_in_a_row(model, tools, goal, max_steps=10):
+    history, seen = [{"role": "user", "text": goal}], []
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+        history.append(reply)
+        key = sorted_key(reply)
+        if key in seen:
+            history += [dict(NOT_AGAIN), dict(NOTE)] if seen[-1] == key else [dict(NOT_AGAIN)]
+            continue
+        seen.append(key)
+        history.append({"role": "tool", "result": run_one(tools, reply)})
+    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@wrong("ends", "Once held back")
+def guard_gives_way_at_last(model, tools, goal, max_steps=10):
+    count = []
+
+    def key(reply):
+        count.append(sorted_key(reply))
+        return sorted_key(reply) if count.count(sorted_key(reply)) != 8 else len(count)
+
+    return loop(model, tools, goal, max_steps, key=key)
 
 
 @wrong("note", "there is no note")

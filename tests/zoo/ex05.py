@@ -165,6 +165,57 @@ def made_up_answer_at_the_budget(model, tools, goal, max_steps=4, budget_coins=2
     return loop(model, tools, goal, max_steps, budget_coins, made_up="Your parcel is on its way.")
 
 
+@wrong("coins", "with a tool that fails")
+def failed_steps_cost_nothing(model, tools, goal, max_steps=4, budget_coins=20):
+    free = [0]
+
+    def run(tools, reply):
+        result = run_one(tools, reply)
+        free[0] += isinstance(result, dict) and "error" in result
+        return result
+
+    end = loop(model, tools, goal, max_steps, budget_coins, run=run)
+    return {**end, "coins": end["coins"] - free[0]}
+
+
+@wrong("coins", "costs what it reads")
+def coins_with_a_point(model, tools, goal, max_steps=4, budget_coins=20):
+    end = loop(model, tools, goal, max_steps, budget_coins)
+    return {**end, "coins": float(end["coins"])}
+
+
+@wrong("budget", "costs what it reads")
+def whole_budget_told_as_used(model, tools, goal, max_steps=4, budget_coins=20):
+    end = loop(model, tools, goal, max_steps, budget_coins)
+    return {**end, "coins": budget_coins} if end["stopped"] == "budget limit" else end
+
+
+@wrong("step_limit", "first")
+def budget_named_where_no_coin_is_left(model, tools, goal, max_steps=4, budget_coins=20):
+    end = loop(model, tools, goal, max_steps, budget_coins)
+    if end["stopped"] == "step limit" and end["coins"] == budget_coins:
+        return {**end, "stopped": "budget limit"}
+    return end
+
+
+@wrong("message", "coins were used up")
+def coins_blamed_for_every_end(model, tools, goal, max_steps=4, budget_coins=20):
+    return loop(model, tools, goal, max_steps, budget_coins, message="My coins are used up.")
+
+
+@wrong("message", "whatever the reason was")
+def message_without_a_word(model, tools, goal, max_steps=4, budget_coins=20):
+    return loop(model, tools, goal, max_steps, budget_coins, message="...")
+
+
+@wrong("message", 'no "message"')
+def no_message_without_a_call(model, tools, goal, max_steps=4, budget_coins=20):
+    end = loop(model, tools, goal, max_steps, budget_coins)
+    if end["steps"] == 0:
+        del end["message"]
+    return end
+
+
 @wrong("budget", "behind `budget_coins=` in your first line")
 def another_default_budget(model, tools, goal, max_steps=4, budget_coins=50):
     return loop(model, tools, goal, max_steps, budget_coins)
