@@ -274,7 +274,7 @@ def test_the_lesson_that_gives_an_exercise_is_read_before_it(number):
         assert f"exercises/{exercise.name}.ipynb" in (ROOT / "notebooks" / f"{lesson}.ipynb").read_text()
 
 
-@pytest.mark.parametrize("number", [number for number in WAY if number < "ex06"])
+@pytest.mark.parametrize("number", [number for number in WAY if number != "ex09"])
 def test_next_leads_to_the_next_lesson_and_its_exercise(number):
     text = prose(load("exercises", next(e for name, e in EXERCISES.items() if name.startswith(number))))
     following = text.split("## Next")[1]
