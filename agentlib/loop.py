@@ -196,9 +196,7 @@ def replay(trace: Trace, **options: Any) -> Run:
     """
     rules = [*read_stops(options.pop("stops", ())), trace.ending()]
     max_steps = trace.about.get("max_steps")
-    if (
-        type(max_steps) is not int or max_steps < 1
-    ):  # a watched loop may have any
+    if type(max_steps) is not int or max_steps < 1:  # a watched loop may have any
         max_steps = trace.steps + 1
     options.setdefault("max_result_chars", trace.about.get("max_result_chars"))
     return run_agent(trace.model(), trace.tools(), trace.goal, max_steps, stops=rules, **options)
