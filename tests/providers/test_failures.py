@@ -130,6 +130,14 @@ def test_whatever_the_server_does_the_run_ends_with_a_reason_and_without_the_key
     assert FAKE_KEY not in "".join(capfd.readouterr())
 
 
+def test_a_key_at_the_place_where_a_long_message_is_cut_is_not_shown_in_part(kit, server, address):
+    for length in range(1_780, 1_960, 12):
+        server.clear()
+        body = kit.failure("x" * length + FAKE_KEY + "y" * 200)
+        server.expect_request(kit.path).respond_with_json(body, status=400)
+        assert_fails_without_the_key(kit.model(address, {}), FAKE_KEY[:12])
+
+
 def test_the_status_of_the_response_is_kept(kit, server, address):
     wrong_key(kit, server)
     assert assert_fails_without_the_key(kit.model(address, {})).status == 401

@@ -224,6 +224,16 @@ def test_a_history_of_a_hand_written_loop_without_roles_and_ids_is_taken_too(nam
 
 
 @each
+def test_a_result_that_nobody_asked_for_is_told_in_words(name):
+    stray = {"role": "tool", "id": "7", "tool": "b", "result": "of b"}
+    answered = {"role": "tool", "id": "1", "tool": "a", "result": "of a"}
+    for history in ([user("Goal"), {**ask("a"), "id": "1"}, answered, stray], [user("Goal"), stray]):
+        messages = MODULES[name].messages_from(history)
+        RULES[name](messages)
+        assert "Result of b: of b" in str(messages[-1])
+
+
+@each
 def test_blank_texts_are_never_sent(name):
     history = [user(" "), answer(""), user("\n"), {**ask("a"), "text": " "}]
     messages = MODULES[name].messages_from(history)

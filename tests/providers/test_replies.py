@@ -267,6 +267,17 @@ def test_a_server_that_says_nothing_of_a_cache_gives_no_cached_tokens(kit, run, 
     assert run(body).history[-1]["usage"] == {"input_tokens": 100, "output_tokens": 7}
 
 
+@pytest.mark.parametrize("kit", [OPENAI, ANTHROPIC], ids=lambda kit: kit.name)
+def test_counts_that_cannot_be_are_not_passed_on(kit):
+    assert "usage" not in kit.module.reply_from(kit.body("North.", read=-100))
+    assert "usage" not in kit.module.reply_from(kit.body("North.", written=-1))
+
+
+def test_no_more_comes_from_a_cache_than_was_read():
+    usage = OPENAI.module.reply_from(OPENAI.body("North.", read=100, cached=120))["usage"]
+    assert (usage["input_tokens"], usage["cached_tokens"]) == (100, 100)
+
+
 # --- what is sent -----------------------------------------------------------------------------------
 
 
