@@ -1,8 +1,11 @@
 """`python -m agentlib check` and `reset`: what they say and how they end, also with bad files."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 
 from agentlib.__main__ import main
 from agentlib.checks import EXERCISES
+from agentlib.checks.apart import check_apart
 from agentlib.checks.commands import (
     FRESH_DIR,
     check_file,
@@ -18,6 +22,7 @@ from agentlib.checks.commands import (
     reset_exercise,
     reset_quiz,
 )
+from agentlib.checks.magics import plain
 from agentlib.checks.notebook import Cell, NotebookProblem, read_notebook, run_cells
 from agentlib.views.quiz.answers import Answers
 
@@ -115,11 +120,21 @@ def test_the_untouched_exercise_by_its_name():
         ("[1, 2]", "it holds JSON of another kind"),
         (json.dumps({"nbformat": 3, "worksheets": []}), "has notebook format 3, and format 4 is needed"),
         ("[" * 100_000, "is no notebook"),
-        (json.dumps(notebook()), "no cell makes a function run_agent"),
+        (json.dumps(notebook()), "no cell makes a function run_agent: there is no code cell in it"),
+        (json.dumps({"nbformat": 4}), "it has no list of cells"),
+        ('{"cells": [], "nbformat": true}', "it holds JSON of another kind"),
+        ('{"cells": [], "nbformat": ' + "4" * 5_000 + "}", "a number in it is too long"),
+        (
+            json.dumps(notebook("%%writefile a.py\n" + GOOD)),
+            "(the cell that begins `%%writefile a.py` was passed over: %%writefile is not run in a check)",
+        ),
         (json.dumps(notebook("x = (")), "(in the cell that begins `x = (`, line 1: "),
         (json.dumps(notebook("run_agent = 3")), "run_agent is 3, which is no function"),
     ],
-    ids=["empty", "half", "list", "old", "deep", "no cells", "syntax", "no function"],
+    ids=[
+        *["empty", "half", "list", "old", "deep", "no cells", "no list", "true", "long number", "magic"],
+        *["syntax", "no function"],
+    ],
 )
 def test_a_bad_file_gets_one_sentence_and_no_traceback(file, text, said):
     done = command("check", str(file(text=text)))
@@ -177,8 +192,13 @@ def test_bytes_that_are_no_text(tmp_path):
         ("print('a')\nexit()", "In the cell that begins `print('a')`, line 2: exit() would end the notebook"),
         (
             "import sys\nsys.exit(0)",
-            "In the cell that begins `import sys`, line 2: exit() would end the notebook",
+            "In the cell that begins `import sys`, line 2: sys.exit() would end the notebook",
         ),
+        ("quit(3)", "In the cell that begins `quit(3)`, line 1: quit() would end the notebook"),
+        ("x = 1\nraise SystemExit", "In the cell that begins `x = 1`, line 2: SystemExit would end"),
+        ("class E(Exception): pass\nraise E", "In the cell that begins `class E`, line 2: E: `raise E`"),
+        ("y = 1\nraise ValueError('a\\n  b')", "In the cell that begins `y = 1`, line 2: ValueError: a b:"),
+        ("x = 1\0", "In the cell that begins `x = 1\0`: source code"),
         ("1 / 0", "In the cell that begins `1 / 0`, line 1: ZeroDivisionError"),
         (
             "import no_such_module",
@@ -186,7 +206,10 @@ def test_bytes_that_are_no_text(tmp_path):
         ),
         ("x = 'a' + '\\0'\n" + "raise ValueError(x)", "In the cell that begins `x = 'a'"),
     ],
-    ids=["syntax", "tabs", "input", "exit", "sys.exit", "error", "import", "zero byte"],
+    ids=[
+        *["syntax", "tabs", "input", "exit", "sys.exit", "quit", "SystemExit", "no message", "two lines"],
+        *["a zero byte in it", "error", "import", "zero byte"],
+    ],
 )
 def test_a_cell_that_fails_is_named_and_the_others_still_run(file, cell, said):
     report = check_file(file(cell, GOOD))
@@ -347,6 +370,264 @@ def test_a_reader_that_goes_away_leaves_no_traceback(file, more):
     assert child.returncode == 0
 
 
+# --- code that does more than it should: the command's own process has the last word
+
+
+INSIDE = GOOD.replace("history = [", "MORE\n    history = [", 1)
+SHORT = GOOD.replace("max_steps + 1", "max_steps")  # it asks once too little
+
+
+@pytest.mark.parametrize(
+    ("cells", "where"),
+    [
+        (["import os", "os._exit(0)", GOOD], " in the cell that begins `os._exit(0)`"),
+        (["import os", INSIDE.replace("MORE", "os._exit(0)")], " in run_agent"),
+        (["import builtins; builtins.__dict__.clear()", GOOD], ""),
+    ],
+    ids=["in a cell", "in the function", "no builtins"],
+)
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
+def test_code_that_ends_python_is_no_pass(file, cells, where, more):
+    done = command("check", str(file(*cells)), *more)
+    assert done.returncode == 2
+    assert f"the notebook's code ended the program{where}" in done.stderr
+    assert done.stderr.count("\n") == 1
+    if more:
+        assert json.loads(done.stdout)["problem"] in done.stderr
+    else:
+        assert done.stdout == ""
+
+
+def test_code_that_ends_python_later_does_not_change_how_the_check_ends(file):
+    bad = command("check", str(file("import atexit, os\natexit.register(os._exit, 0)", SHORT)))
+    assert bad.returncode == 1
+    assert "not yet" in bad.stdout
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(1_000,)).start()",
+        "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1_000)'])",
+    ],
+    ids=["thread", "process"],
+)
+def test_what_the_code_has_started_does_not_hold_up_the_command(file, cell):
+    began = time.monotonic()
+    done = command("check", str(file(cell, GOOD)))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process is looked for in another way there")
+def test_what_the_code_has_started_is_ended_with_the_check(file, tmp_path):
+    note = tmp_path / "pid"
+    cell = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1_000)'])\n"
+        f"open({str(note)!r}, 'w').write(str(child.pid))"
+    )
+    assert check_apart(file(cell, GOOD)).passed
+    for _ in range(100):  # an ended process is there until somebody has asked for its end
+        if not is_running(int(note.read_text())):
+            return
+        time.sleep(0.1)
+    pytest.fail("it still runs")
+
+
+def is_running(pid):
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return done.stdout.strip()[:1] not in ("", "Z")
+
+
+IGNORES = "import signal\nif hasattr(signal, 'SIGALRM'):\n    signal.signal(signal.SIGALRM, signal.SIG_IGN)\n"
+NO_TIMER = "import signal; hasattr(signal, 'setitimer') and signal.setitimer(signal.ITIMER_REAL, 0)"
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["any(iter(int, 1))", GOOD], "cell that begins `any(iter(int, 1))` did not end within 0.2 seconds"),
+        ([IGNORES + "while True: pass", GOOD], "the cell that begins `import signal` did not end within 0.2"),
+        ([INSIDE.replace("MORE", NO_TIMER + "\n    any(iter(int, 1))")], "run_agent did not end within "),
+    ],
+    ids=["loop in C", "no signals", "no timer"],
+)
+def test_what_python_cannot_interrupt_is_ended_from_outside(file, cells, said):
+    began = time.monotonic()
+    with pytest.raises(NotebookProblem) as problem:
+        check_apart(file(*cells), cell_seconds=0.2, grace_seconds=0.3)
+    assert said in str(problem.value)
+    assert time.monotonic() - began < 30
+
+
+def test_the_time_for_a_cell_can_be_given(file):
+    done = command("check", str(file("any(iter(int, 1))", GOOD)), "--seconds", "0.2")
+    assert done.returncode == 2
+    assert "did not end within 0.2 seconds" in done.stderr
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "a", "nan", "inf"])
+def test_a_time_that_is_none_is_refused(wrong, capsys):
+    with pytest.raises(SystemExit):
+        main(["check", "ex01", "--seconds", wrong])
+    assert "a time is a number of seconds above 0" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
+def test_what_is_no_regular_file_is_not_read(tmp_path):
+    path = tmp_path / f"{NAME}.ipynb"
+    os.mkfifo(path)
+    done = command("check", str(path))
+    assert done.returncode == 2
+    assert "is no file that can be read" in done.stderr
+
+
+def test_nothing_that_the_code_writes_gets_into_the_report(file):
+    cell = "import os, sys\nos.system('echo one')\nos.write(1, b'two')\nsys.__stdout__.write('three')"
+    done = command("check", str(file(cell, GOOD)), "--json")
+    assert json.loads(done.stdout)["passed"]
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "import os\nos.close(1)",
+        "import sys\nsys.__stdout__.close()",
+        "raise KeyboardInterrupt",
+        "class M(type):\n    @property\n    def __name__(cls): raise ValueError\n"
+        "class E(Exception, metaclass=M): pass\nraise E",
+    ],
+    ids=["close", "sys close", "interrupt", "no name"],
+)
+def test_no_cell_gets_a_traceback_of_ours(file, cell):
+    done = command("check", str(file(cell, GOOD)))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "10 of 10 points" in done.stdout
+
+
+def test_an_interrupt_that_the_function_raises_is_an_error_like_others(file):
+    done = command("check", str(file(INSIDE.replace("MORE", "raise KeyboardInterrupt"))))
+    assert (done.returncode, done.stderr) == (1, "")
+    said = " ".join(done.stdout.split())
+    assert "KeyboardInterrupt, in the cell that begins `def run_agent(`, line 3" in said
+
+
+def test_python_without_its_own_functions_gets_one_sentence(file):
+    done = command("check", str(file("import builtins\ndel builtins.len", GOOD)))
+    assert done.returncode == 2
+    assert "name 'len' is not defined" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+def test_a_process_that_is_forked_off_makes_no_second_report(file):
+    done = command("check", str(file("import os\nos.fork()", GOOD)))
+    assert done.returncode == 0
+    assert done.stdout.count("10 of 10 points") == 1
+
+
+def test_a_report_that_calls_itself_passed_is_judged_by_its_results(file):
+    cell = "from agentlib.checks.report import Report\nReport.passed = property(lambda self: True)\n"
+    cell += "Report.points = property(lambda self: 10)"
+    done = command("check", str(file(cell, SHORT)), "--json")
+    assert done.returncode == 1
+    data = json.loads(done.stdout)
+    assert (data["passed"], data["points"] < 10) == (False, True)
+
+
+@pytest.mark.parametrize("source", [GOOD, SHORT, GOOD + "print(1)", "raise NotImplementedError"])
+def test_the_report_of_a_process_of_its_own_is_the_same(file, source):
+    path = file("1 / 0", "def run_agent(*given, **named): raise NotImplementedError", source)
+    assert check_apart(path, seed=5) == check_file(path, seed=5)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent in another way there")
+def test_ctrl_c_ends_the_check_and_says_so(file, tmp_path):
+    begun = tmp_path / "begun"
+    path = file(f"open({str(begun)!r}, 'w').close()\nimport time\ntime.sleep(1_000)", GOOD)
+    with subprocess.Popen(
+        [sys.executable, "-m", "agentlib", "check", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as child:
+        while not begun.exists() and child.poll() is None:
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        assert child.stderr.read() == "Interrupted; there is no report.\n"
+    assert child.returncode == 130
+
+
+def test_no_name_at_all_and_a_name_of_two_lines(capsys):
+    assert main(["check", ""]) == 2
+    assert "Name a notebook" in capsys.readouterr().err
+    assert main(["check", "ex01\nnone.ipynb"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_help_tells_the_exit_statuses(capsys):
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "0 if all is met, also where a cell that is not needed for it fails" in said
+
+
+# --- what only a notebook understands
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("%matplotlib inline\nx = [\n    1,  # what does it say?\n    2,\n]", [1, 2]),
+        ("%matplotlib inline\nx = ('%s'\n    % 3)", "3"),
+        ("%%capture\n%matplotlib inline\n!ls\nx = 1", 1),
+        ("%%time\n%%capture\nx = 1", 1),
+        ("%%prun\nx = 1", 1),
+        ("x = !ls", []),
+        ("x = %sql select 1", None),
+        ("?len\nx = 1\nlen?", 1),
+        ("%time x = 1", 1),
+        ("import asyncio\nx = await asyncio.sleep(0, 5)", 5),
+        ("%matplotlib inline\nimport asyncio\nx = await asyncio.sleep(0, 5)", 5),
+        ("x = '''\n%not a magic\nwhy?\n'''\n%matplotlib inline", "\n%not a magic\nwhy?\n"),
+        ("def f():\n    !ls\n    return 4\nx = f()", 4),
+        ("get_ipython().magic('matplotlib inline')\nx = 1", 1),
+    ],
+    ids=[
+        *["comment", "continued", "capture", "two", "prun", "shell", "sql", "help", "time", "await", "both"],
+        *["text", "indented", "ipython"],
+    ],
+)
+def test_magics_leave_the_code_around_them_as_it_is(cell, value):
+    ran = run_cells(plain([Cell(1, cell)]))
+    assert ran.problems == []
+    assert ran.names["x"] == value
+
+
+def test_an_error_below_a_magic_is_told_with_its_own_line():
+    for cell in ("%%time\n\n1 / 0", "\n%matplotlib inline\n1 / 0"):
+        (said,) = run_cells(plain([Cell(1, cell)])).problems
+        assert "line 3: ZeroDivisionError: division by zero: `1 / 0`" in said
+
+
+def test_a_long_cell_is_not_translated_since_that_could_take_for_ever():
+    cell = Cell(1, "!ls\n" * 10_000)
+    assert plain([cell])[0].code == cell.source
+
+
+def test_plain_python_needs_no_ipython():
+    code = (
+        "import sys\nfrom agentlib.checks.magics import plain\nfrom agentlib.checks.notebook import Cell\n"
+        "plain([Cell(1, 'x = 1  # what?'), Cell(2, 'x = ('), Cell(3, '%%time\\nx = 1')])\n"
+        "print('IPython' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == "False\n"
+
+
 def test_files_are_found_by_name():
     assert find_file("ex02") == find_file("ex02_three_stops")
     assert find_file("ex02").name == "ex02_three_stops.ipynb"
@@ -401,6 +682,12 @@ def test_reset_moves_aside_whatever_is_broken(course):
 def test_a_name_that_is_too_long_for_a_file_is_told_like_any_other():
     with pytest.raises(NotebookProblem, match="There is no file"):
         find_file("a" * 5_000)
+
+
+def test_reset_where_the_folder_of_the_exercises_is_a_file(tmp_path):
+    (tmp_path / "exercises").write_text("")
+    with pytest.raises(ValueError, match="exercises is a file, and the exercises need a folder there"):
+        reset_exercise("ex01", tmp_path)
 
 
 def test_reset_of_an_untouched_or_missing_exercise(course):

@@ -43,6 +43,7 @@ LAZY = {
     "agentlib.views",
     "anthropic",
     "anywidget",
+    "asyncio",
     "distributed",
     "IPython",
     "ipywidgets",

@@ -2,17 +2,18 @@
 
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs
-from agentlib.checks.here import LearnerHere
+from agentlib.checks.here import Counter, LearnerHere
 from agentlib.checks.player import Learner, play
 from agentlib.checks.reading import counted
 from agentlib.checks.report import NOT_REACHED, NOT_YET, OK, Report, Result
 from agentlib.messages import describe
 
-__all__ = ["check_functions", "check_with", "named_functions"]
+__all__ = ["check_functions", "check_with", "named_functions", "result_of", "with_print_note"]
 
 
 def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) -> Report:
@@ -28,14 +29,14 @@ def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) ->
     met: set[str] = set()
     for criterion in exercise.criteria:
         if not met.issuperset(criterion.needs):
-            results.append(_result(criterion, NOT_REACHED))
+            results.append(result_of(criterion, NOT_REACHED))
             continue
         fault = _judge(criterion, logs)
         if fault is None:
             met.add(criterion.id)
-            results.append(_result(criterion, OK))
+            results.append(result_of(criterion, OK))
         else:
-            results.append(_result(criterion, NOT_YET, fault))
+            results.append(result_of(criterion, NOT_YET, fault))
     return Report(exercise.name, exercise.title, seed, _started(logs.played), tuple(results))
 
 
@@ -46,7 +47,8 @@ def _judge(criterion: Criterion, logs: Logs) -> Fault | None:
     return fault
 
 
-def _result(criterion: Criterion, status: str, fault: Fault | None = None) -> Result:
+def result_of(criterion: Criterion, status: str, fault: Fault | None = None) -> Result:
+    """Say what became of a criterion. status: see `Result`. fault: what was seen, where it is not met."""
     first = (fault.hint if fault else None) or criterion.hints[0]
     return Result(
         id=criterion.id,
@@ -97,9 +99,12 @@ def check_functions(
 ) -> Report:
     """Check an exercise with functions of this process."""
     learner = LearnerHere(functions)
-    report = check_with(exercise, learner, seed)
-    printed = learner.printed
-    if printed.chars and report.started:
-        note = f"Your code printed during the check ({counted(printed.lines, 'line')}); it is not shown."
-        return Report(report.exercise, report.title, report.seed, True, report.results, (*report.notes, note))
-    return report
+    return with_print_note(check_with(exercise, learner, seed), learner.printed)
+
+
+def with_print_note(report: Report, printed: Counter) -> Report:
+    """Give a report with a note if something was printed meanwhile."""
+    if not (printed.chars and report.started):
+        return report
+    note = f"Your code printed during the check ({counted(printed.lines, 'line')}); it is not shown."
+    return replace(report, notes=(*report.notes, note))

@@ -5,17 +5,14 @@ import json
 import os
 import re
 import sys
-from collections import Counter
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentlib.checks import EXERCISES, find_exercise
-from agentlib.checks.checking import check_functions
-from agentlib.checks.exercise import Exercise
-from agentlib.checks.notebook import Cell, NotebookProblem, functions_in, read_notebook, run_cells
-from agentlib.checks.report import Report
+from agentlib.checks.apart import check_apart
+from agentlib.checks.files import check_file, exercise_of, exercise_of_cells
+from agentlib.checks.notebook import NotebookProblem
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -35,48 +32,10 @@ FRESH_DIR = Path(__file__).resolve().parent / "fresh"
 """The exercises as they are handed out; `agentlib.checks.make` writes them."""
 
 
-def exercise_of(path: Path) -> Exercise:
-    """Tell from a file's name which exercise it is: "ex02_three_stops.ipynb", "my ex02 (1).ipynb".
-
-    Of several that it names the first one counts. Raises NotebookProblem if there is none.
-    """
-    stem = path.stem.lower()
-    for before in (r"(?<![^\W_])", ""):  # better where a word begins: "alex01_ex02" is ex02
-        found = [
-            (match.start(), exercise.name)
-            for exercise in EXERCISES.values()
-            if (match := re.search(before + short_name(exercise), stem))
-        ]
-        if found:
-            return EXERCISES[min(found)[1]]
-    raise NotebookProblem(
-        f"{path}: its name does not say which exercise it is; it should begin with one of "
-        f"{', '.join(short_name(exercise) for exercise in EXERCISES.values())}."
-    )
-
-
-def short_name(exercise: Exercise) -> str:
-    """Give the begin of an exercise's name: "ex02"."""
-    return exercise.name.split("_")[0]
-
-
-def exercise_of_cells(cells: Sequence[Cell]) -> Exercise | None:
-    """Tell by a notebook's own cells which exercise it is: by nbgrader's names for them, and by `check(...)`.
-
-    None if they do not tell, or name two exercises alike: a learner may have copied a cell.
-    """
-    short_names = {short_name(exercise): exercise for exercise in EXERCISES.values()}
-    named = [cell.grade_id.split("_")[0] for cell in cells]
-    for cell in cells:
-        named += re.findall(r"""\bcheck\(\s*["'](ex\d\d)""", cell.source)
-    counts = Counter(name for name in named if name in short_names).most_common(2)
-    if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
-        return None
-    return short_names[counts[0][0]]
-
-
 def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
     """Find the notebook of what was given: a file, or the name of an exercise."""
+    if not name.strip():
+        raise NotebookProblem("Name a notebook file, or an exercise such as ex02.")
     path = Path(name)
     # os.path.exists, unlike Path.exists, takes a name that is too long for one that is not there.
     if path.suffix == ".ipynb" or os.path.exists(path):
@@ -87,52 +46,42 @@ def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
         raise NotebookProblem(f"There is no file {name}. {problem}") from None
 
 
-def check_file(path: Path, seed: int | None = None, cell_seconds: float = 30.0) -> Report:
-    """Run the code of one notebook and check it. Raises NotebookProblem if that cannot be done."""
-    if path.suffix != ".ipynb":
-        exercise_of(path)  # before it is read: the name of another file than a notebook may be a slip
-    cells = read_notebook(path)
-    exercise = exercise_of_cells(cells) or exercise_of(path)
-    ran = run_cells(cells, cell_seconds)
-    functions = functions_in(ran, exercise.functions, path)
-    report = check_functions(exercise, functions, seed)
-    problems = tuple(problem for problem in ran.problems if report.started or "not started" not in problem)
-    notes = (*report.notes, *problems, *_other_name(path, exercise))
-    return Report(report.exercise, report.title, report.seed, report.started, report.results, notes)
-
-
-def _other_name(path: Path, exercise: Exercise) -> tuple[str, ...]:
-    """Give a note if a file's name says that it is another exercise than its cells do."""
-    try:
-        named = short_name(exercise_of(path))
-    except NotebookProblem:
-        return ()
-    real = short_name(exercise)
-    return (
-        () if named == real else (f"Its name says {named}, its cells say {real}; it was checked as {real}.",)
-    )
-
-
 def say(text: str) -> None:
     """Print a text. That nobody reads it to its end, as behind `| head`, is no error."""
+    encoding = sys.stdout.encoding or "utf-8"
     try:
-        print(text, flush=True)
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except BrokenPipeError:
         # What is left in the buffer would be written, and fail, once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    """Check one exercise. Returns 0 if all is met, 1 if not, 2 if it could not be checked."""
+    """Check one exercise. Returns 0 if all is met, 1 if not, 2 if it could not be checked, 130 at Ctrl-C."""
     try:
-        report = check_file(find_file(arguments.what), arguments.seed)
+        report = check_apart(find_file(arguments.what), arguments.seed, arguments.seconds)
     except NotebookProblem as problem:
+        said = re.sub(r"\s*[\r\n]\s*", " ", str(problem))  # a file's name may hold a line break
         if arguments.json:
-            say(json.dumps({"problem": str(problem)}, ensure_ascii=False))
-        print(problem, file=sys.stderr)
+            say(json.dumps({"problem": said}, ensure_ascii=False))
+        print(said, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("Interrupted; there is no report.", file=sys.stderr)
+        return 130
     say(report.as_json() if arguments.json else report.text(more=arguments.more))
     return 0 if report.passed else 1
+
+
+def _seconds(text: str) -> float:
+    """A time above 0; anything else raises `argparse.ArgumentTypeError`."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"a time is a number of seconds above 0, not {text!r}")
+    return seconds
 
 
 def add_check(commands: "Commands") -> None:
@@ -140,12 +89,18 @@ def add_check(commands: "Commands") -> None:
     parser = commands.add_parser(
         "check",
         help="check an exercise",
-        description="Run the code of an exercise's notebook and say what it does and what not yet.",
+        description="Run the code of an exercise's notebook and say what it does and what not yet. "
+        "The code runs in a process of its own, with all your rights: this is no sandbox.",
+        epilog="Exit status: 0 if all is met, also where a cell that is not needed for it fails (a line "
+        "below the report says so); 1 if something is missing; 2 if the notebook could not be checked.",
     )
     parser.add_argument("what", help="a notebook file, or the name of an exercise such as ex02")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--more", action="store_true", help="show the second hints too")
     parser.add_argument("--seed", type=int, help="the seed of the data, to repeat a check exactly")
+    parser.add_argument(
+        "--seconds", type=_seconds, default=30.0, help="time for each cell, in seconds (default: 30)"
+    )
     parser.set_defaults(run=run_check)
 
 
@@ -153,10 +108,12 @@ def reset_exercise(name: str, course_dir: Path = COURSE_DIR, now: datetime | Non
     """Put one exercise back to its beginning; the file that is there is kept beside it. Says what it did.
 
     now: the time for the old file's name; None = the clock's.
-    Raises ValueError if there is no such exercise.
+    Raises ValueError if there is no such exercise, or no folder to put it into.
     """
     exercise = find_exercise(name)
     target = course_dir / "exercises" / f"{exercise.name}.ipynb"
+    if not target.parent.is_dir() and os.path.lexists(target.parent):
+        raise ValueError(f"{target.parent} is a file, and the exercises need a folder there; move it away.")
     fresh = (FRESH_DIR / target.name).read_bytes()
     if target.exists() or target.is_symlink():  # whatever is there, a broken file or a folder, is moved aside
         if target.is_file() and target.read_bytes() == fresh:

@@ -183,11 +183,13 @@ class Counter(io.TextIOBase):
 class LearnerHere:
     """A `Learner` whose functions live in this process. functions: by name.
 
+    alone: no person can press Ctrl-C here, so that a KeyboardInterrupt is an error like any other.
     printed: counts what they print, which is not shown: each scenario would print it again.
     """
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], alone: bool = False) -> None:
         self.functions = dict(functions)
+        self.alone = alone
         self.printed = Counter()
 
     def run(self, request: Entry, called: Callable[[str, list[Any], Entry], Entry], seconds: float) -> Entry:
@@ -202,12 +204,13 @@ class LearnerHere:
                 value = limit.run(lambda: function(*args, **kwargs))
         except RunEnded:
             outcome: Entry = {"ended": TOO_LONG}
-        except KeyboardInterrupt:
-            if not border.interrupted:
-                raise  # a person wants to stop the check itself
-            outcome = {"interrupted": True}
         except BaseException as problem:
-            outcome = {"raised": error_of(problem, function)}
+            if isinstance(problem, KeyboardInterrupt) and border.interrupted:
+                outcome = {"interrupted": True}
+            elif isinstance(problem, KeyboardInterrupt) and not self.alone:
+                raise  # a person wants to stop the check itself
+            else:
+                outcome = {"raised": error_of(problem, function)}
         else:
             outcome = {"returned": json_ready(value)[0], "type": type(value).__name__}
             given = [*request["args"], *request["kwargs"].values()]
@@ -312,7 +315,7 @@ def error_of(problem: BaseException, function: Callable[..., Any] | None = None)
         line, code = number, linecache.getline(filename, number).strip()
         place = cell_words(filename, linecache.getlines(filename)) if filename.startswith("cell ") else ""
     return {
-        "type": type(problem).__name__,
+        "type": _name_of(type(problem)),
         "message": short(str_of(problem), 300),
         "line": line,
         "code": code,
@@ -320,9 +323,15 @@ def error_of(problem: BaseException, function: Callable[..., Any] | None = None)
     }
 
 
+def _name_of(kind: type) -> str:
+    """Give a class's name as Python keeps it, whatever a class of the learner's says to `__name__`."""
+    name: str = vars(type)["__name__"].__get__(kind)
+    return name
+
+
 def str_of(problem: BaseException) -> str:
     """Give an error's message, whatever its own methods do."""
     try:
         return str(problem)
-    except Exception:
+    except (Exception, SystemExit, KeyboardInterrupt):
         return ""

@@ -1,16 +1,18 @@
 """A learner's notebook as plain data, and its code run in this process; what is wrong becomes a sentence."""
 
-import ast
 import builtins
 import contextlib
+import inspect
 import json
 import linecache
 import os
 import re
+import stat
+from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from agentlib.checks.here import Counter, RunEnded, TimeLimit, cell_words, error_of
@@ -28,12 +30,19 @@ class NotebookProblem(Exception):
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell. number: which code cell it is, counted from 1. tags: those of its metadata."""
+    """One code cell. number: which code cell it is, counted from 1. tags: those of its metadata.
+
+    code: plain Python in the place of a source that is none; None = the source itself is run.
+    passed_over: the magic because of which nothing of it is run: "%%bash".
+    Both come from `agentlib.checks.magics`.
+    """
 
     number: int
     source: str
     tags: tuple[str, ...] = ()
     grade_id: str = ""
+    code: str | None = None
+    passed_over: str = ""
 
     @property
     def name(self) -> str:
@@ -48,19 +57,26 @@ class Cell:
 
 @dataclass
 class Ran:
-    """What came of running cells: the names that they made, and what went wrong, in sentences."""
+    """What came of running cells: the names that they made, and what went wrong, in sentences.
+
+    passed_over: what was not run, in sentences. That is a problem only where something is missing.
+    """
 
     names: dict[str, Any]
     problems: list[str] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
 
 
 def read_notebook(path: Path) -> list[Cell]:
     """Read the code cells of a notebook file. Raises NotebookProblem if it cannot be read."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # to read a pipe or a device may take for ever
+            raise NotebookProblem(f"{path}: is no file that can be read.")
         data = path.read_bytes()
     except FileNotFoundError:
         raise NotebookProblem(f"{path}: there is no such file.") from None
-    except OSError as problem:
+    except (OSError, ValueError) as problem:  # ValueError: a zero byte in the name
+        problem = problem if isinstance(problem, OSError) else OSError(str(problem))
         raise NotebookProblem(f"{path}: cannot be read ({problem.strerror or problem}).") from None
     return read_cells(data, path)
 
@@ -74,11 +90,15 @@ def read_cells(data: bytes, path: Path) -> list[Cell]:
     except json.JSONDecodeError as problem:
         where = f"line {problem.lineno}, column {problem.colno}"
         raise NotebookProblem(f"{path}: is no notebook file; its JSON breaks off at {where}.") from None
-    except ValueError:  # bytes that are no text
+    except UnicodeDecodeError:
         raise NotebookProblem(f"{path}: is no notebook file; it is not text.") from None
-    if not isinstance(notebook, dict) or not isinstance(notebook.get("nbformat"), int):
+    except ValueError:  # Python reads no number of more than 4300 digits
+        raise NotebookProblem(f"{path}: is no notebook; a number in it is too long.") from None
+    if not isinstance(notebook, dict) or type(notebook.get("nbformat")) is not int:
         raise NotebookProblem(f"{path}: is no notebook; it holds JSON of another kind.")
-    if notebook["nbformat"] != 4 or not isinstance(notebook.get("cells"), list):
+    if notebook["nbformat"] == 4 and not isinstance(notebook.get("cells"), list):
+        raise NotebookProblem(f"{path}: is no notebook; it has no list of cells.")
+    if notebook["nbformat"] != 4:
         raise NotebookProblem(
             f"{path}: has notebook format {notebook['nbformat']}, and format 4 is needed; "
             f"convert it with: jupyter nbconvert --to notebook {path.name}"
@@ -105,12 +125,11 @@ def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-class _Asked(Exception):
-    """The code wanted something from a person."""
+NO_PERSON = "input() waits for a person, and a check has nobody to ask"
 
 
 def _no_input(*args: Any, **kwargs: Any) -> Any:
-    raise _Asked("input() waits for a person, and a check has nobody to ask")
+    raise EOFError(NO_PERSON)  # Python's own error where nobody can type
 
 
 def _no_exit(*args: Any, **kwargs: Any) -> Any:
@@ -122,11 +141,13 @@ def run_cells(
     seconds: float = 30.0,
     skip_tags: Sequence[str] = ("check",),
     before: Callable[[Cell], None] | None = None,
+    alone: bool = False,
 ) -> Ran:
     """Run code cells in order, as a notebook does, and go on after one that fails.
 
     seconds: time for each cell. skip_tags: cells with one of these tags are passed over.
     before: called with each cell before it runs, so that somebody can follow.
+    alone: no person can press Ctrl-C here, so that a KeyboardInterrupt is an error like any other.
     What they print is counted and not shown.
     """
     os.environ.setdefault("MPLBACKEND", "Agg")  # no window for a plot
@@ -138,7 +159,7 @@ def run_cells(
         exit=_no_exit,
         quit=_no_exit,
         display=_show_nothing,
-        get_ipython=_show_nothing,
+        get_ipython=lambda: _NoNotebook(names),
     )
     ran = Ran(names)
     for cell in cells:
@@ -146,7 +167,10 @@ def run_cells(
             continue
         if before is not None:
             before(cell)
-        problem = _run_cell(cell, names, seconds)
+        if cell.passed_over:
+            ran.passed_over.append(f"{cell.place} was passed over: {cell.passed_over} is not run in a check")
+            continue
+        problem = _run_cell(cell, names, seconds, alone)
         if problem:
             ran.problems.append(problem)
     return ran
@@ -156,15 +180,34 @@ def _show_nothing(*args: Any, **kwargs: Any) -> None:
     """Stand in for what only a notebook can do."""
 
 
-def _run_cell(cell: Cell, names: dict[str, Any], seconds: float) -> str:
+class _NoNotebook:
+    """Stands in for `get_ipython()`: every call does nothing, but that `%time` runs its line."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return _show_nothing
+
+    def run_line_magic(self, name: str, line: str, *more: Any) -> None:
+        if name == "time":
+            exec(line, self._names)
+
+    def getoutput(self, *args: Any) -> list[str]:
+        return []
+
+
+def _run_cell(cell: Cell, names: dict[str, Any], seconds: float, alone: bool) -> str:
     """Run one cell; give a sentence if something is wrong, else ""."""
-    source = _without_magics(cell.source)
+    source = cell.source if cell.code is None else cell.code
     try:
-        code = compile(source, cell.name, "exec", dont_inherit=True)
+        code = compile(source, cell.name, "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except SyntaxError as problem:
-        return f"In {cell.place}, line {problem.lineno}: {problem.msg}: {_code(source, problem.lineno)}"
-    except ValueError as problem:  # a zero byte
-        return f"In {cell.place}: {problem}."
+        if not problem.lineno:  # a zero byte
+            return f"In {cell.place}: {problem.msg}."
+        return f"In {cell.place}, line {problem.lineno}: {problem.msg}: {_code(cell, problem.lineno)}"
+    except (ValueError, RecursionError, MemoryError) as problem:  # a zero byte; brackets in brackets
+        return f"In {cell.place}: {str(problem) or 'it is nested too deep'}."
     # So that an error can show the line that it came from.
     linecache.cache[cell.name] = (len(source), None, cell.source.splitlines(keepends=True), cell.name)
     printed = Counter()
@@ -177,18 +220,18 @@ def _run_cell(cell: Cell, names: dict[str, Any], seconds: float) -> str:
             f"{_capital(cell.place)} did not end within {seconds:g} seconds: is there a way out of its loop?"
         )
     except SystemExit:
-        line = _line_of_exit(source)
-        return f"In {cell.place}{line}: exit() would end the notebook; the rest of this cell was not run."
+        what = _exit_words(cell.source)
+        return f"In {cell.place}{what} would end the notebook; the rest of this cell was not run."
     except NotImplementedError:
         return f"In {cell.place}: not started yet."
-    except KeyboardInterrupt:
-        raise
     except BaseException as problem:
+        if isinstance(problem, KeyboardInterrupt) and not alone:
+            raise  # a person wants to stop the check itself
         error = error_of(problem)
-        line, said = error["line"], error["message"]
-        what = said if isinstance(problem, _Asked) else f"{error['type']}: {said}"
+        line, said = error["line"], " ".join(error["message"].split())
+        what = said if said == NO_PERSON else f"{error['type']}: {said}" if said else error["type"]
         place = f"{cell.place}, line {line}" if error["place"] == cell.place else cell.place
-        return f"In {place}: {what.rstrip('.')}: {_code(source, line)}"
+        return f"In {place}: {what.rstrip('.')}: {_code(cell, line)}"
     if printed.chars >= LARGE_OUTPUT_BYTES:
         return f"{_capital(cell.place)} printed {printed.chars / 1_000_000:,.0f} MB, which are not shown."
     return ""
@@ -198,37 +241,27 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _call(code: Any, names: dict[str, Any]) -> Callable[[], None]:
-    return lambda: exec(code, names)
+def _call(code: CodeType, names: dict[str, Any]) -> Callable[[], None]:
+    """Make a function that runs code; where it holds an `await` outside of functions, as a notebook may."""
+    if not code.co_flags & inspect.CO_COROUTINE:
+        return lambda: exec(code, names)
+    import asyncio  # noqa: PLC0415  few cells need it, and it loads slowly
+
+    return lambda: asyncio.run(eval(code, names))
 
 
-def _code(source: str, line: int | None) -> str:
-    lines = source.splitlines()
-    return f"`{short(lines[line - 1].strip(), 80)}`" if line and line <= len(lines) else "``"
+def _code(cell: Cell, line: int) -> str:
+    lines = cell.source.splitlines()
+    return f"`{short(lines[line - 1].strip(), 80)}`" if 0 < line <= len(lines) else "``"
 
 
-def _line_of_exit(source: str) -> str:
+def _exit_words(source: str) -> str:
+    """Say what ended a cell, and where if it can be seen: `, line 2: sys.exit()`."""
     for number, line in enumerate(source.splitlines(), start=1):
-        if re.search(r"\b(exit|quit)\s*\(|SystemExit", line):
-            return f", line {number}"
-    return ""
-
-
-def _without_magics(source: str) -> str:
-    """Take out what only IPython understands: lines with % or !, and whole cells in other languages."""
-    try:
-        ast.parse(source)
-        return source
-    except (SyntaxError, ValueError):
-        pass
-    if source.lstrip().startswith("%%"):
-        first, _, rest = source.lstrip().partition("\n")
-        return f"pass\n{rest}" if first.split()[0] in ("%%time", "%%capture", "%%timeit") else "pass"
-    lines = []
-    for line in source.split("\n"):
-        found = re.match(r"(\s*)[%!]|(.*\S)\?+\s*$", line)
-        lines.append(f"{found[1] or ''}pass" if found else line)
-    return "\n".join(lines)
+        found = re.search(r"(?:\bsys\.)?\b(?:exit|quit)\s*\(|\bSystemExit\b", line)
+        if found:
+            return f", line {number}: {found[0].rstrip('( ')}{'()' if found[0].endswith('(') else ''}"
+    return ": SystemExit"
 
 
 def functions_in(ran: Ran, wanted: Sequence[str], path: Path) -> dict[str, Callable[..., Any]]:
@@ -237,7 +270,7 @@ def functions_in(ran: Ran, wanted: Sequence[str], path: Path) -> dict[str, Calla
     for name in wanted:
         function = ran.names.get(name)
         if function is None:
-            first = ran.problems[0] if ran.problems else ""
+            first = next(iter([*ran.problems, *ran.passed_over]), "")
             why = f" ({first[:1].lower()}{first[1:]})" if first else ""
             raise NotebookProblem(f"{path}: no cell makes a function {name}{why}")
         if not callable(function):

@@ -62,8 +62,8 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """True if every criterion is met."""
-        return all(result.passed for result in self.results)
+        """True if there is something to judge and every criterion is met."""
+        return self.started and all(result.passed for result in self.results)
 
     def as_dict(self) -> dict[str, Any]:
         """Give everything as plain data, ready for JSON."""

@@ -152,7 +152,7 @@ class Child:
         def before(cell: Cell) -> None:
             self.border.send({"id": request["id"], "cell": cell.name})
 
-        cells = [Cell(cell["number"], cell["source"]) for cell in request["cells"]]
+        cells = [Cell(cell["number"], cell["source"], code=cell.get("code")) for cell in request["cells"]]
         self.ran = run_cells(cells, request["seconds"], before=before)
         names = {}
         for name in request["functions"]:

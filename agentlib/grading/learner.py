@@ -108,7 +108,10 @@ class LearnerThere:
             outcome = self._child.ask(
                 {
                     "do": "cells",
-                    "cells": [{"number": cell.number, "source": cell.source} for cell in self._cells],
+                    "cells": [
+                        {"number": cell.number, "source": cell.source, "code": cell.code}
+                        for cell in self._cells
+                    ],
                     "functions": self.functions,
                     "seconds": self.limits.cell_seconds,
                 },

@@ -11,6 +11,7 @@ from typing import Any
 
 from agentlib.checks.commands import FRESH_DIR, exercise_of_cells
 from agentlib.checks.exercise import Exercise
+from agentlib.checks.magics import plain
 from agentlib.checks.notebook import Cell, NotebookProblem, read_cells
 from agentlib.messages import short
 
@@ -74,6 +75,7 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
         solves = any(defines(cell.source, name) for name in exercise.functions)
         if solves or not (is_ours or "check" in cell.tags):
             theirs.append(replace(cell, tags=()))
+    theirs = plain(theirs)  # here, since IPython would load slowly in the child
     numbers = {cell.grade_id: cell.number for cell in cells if cell.grade_id}
     setup = [replace(cell, number=numbers.get(cell.grade_id, 0)) for cell in own.setup]
     only, found = solution_cells(exercise, theirs, own)

@@ -1,0 +1,65 @@
+"""From what a notebook understands to plain Python: `%matplotlib inline`, `!ls`, `%%time`, `x?`."""
+
+import ast
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentlib.checks.notebook import Cell
+
+__all__ = ["plain"]
+
+RUN_BODY = ("%%capture", "%%prun", "%%time", "%%timeit")
+"""Cell magics that measure or keep quiet what is below them; it is run as if they were not there."""
+
+MAGIC = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$", re.MULTILINE)
+LONGEST = 20_000
+"""Characters of a cell that is translated; IPython reads it anew for each of its magics."""
+
+
+def plain(cells: Sequence[Cell]) -> list[Cell]:
+    """Give the cells with plain Python as their `code` where what stands in them is something else."""
+    return [cell if is_python(cell.source) else _plain(cell) for cell in cells]
+
+
+def is_python(source: str) -> bool:
+    """Whether Python can read a source by itself."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd backslashes; it is not our place to tell
+            ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _plain(cell: Cell) -> Cell:
+    lines = cell.source.split("\n")
+    for number, line in enumerate(lines):  # several may stand one below the other
+        word = line.split()[0] if line.strip() else ""
+        if word in RUN_BODY:
+            lines[number] = ""  # an empty line in its place: the numbers of the others stay
+        elif word.startswith("%%"):
+            return replace(cell, code="", passed_over=word)
+        elif word:
+            break
+    source = "\n".join(lines)
+    return replace(cell, code=source if is_python(source) else translated(source))
+
+
+def translated(source: str) -> str:
+    """Translate magics as IPython does, which knows a comment that ends in "?" from a question.
+
+    What IPython cannot translate comes back as it is, and Python will say what is wrong with it.
+    """
+    if len(source) > LONGEST or not MAGIC.search(source):
+        return source
+    from IPython.core.inputtransformer2 import TransformerManager  # noqa: PLC0415  most cells need none of it
+
+    body = source.lstrip("\n")
+    try:
+        code: str = TransformerManager().transform_cell(body)  # type: ignore[no-untyped-call]
+    except Exception:
+        return source
+    return "\n" * (len(source) - len(body)) + code  # IPython drops empty lines at the top
