@@ -4,14 +4,10 @@ import itertools
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from datetime import date, time, timedelta
-from decimal import Decimal
 from enum import Enum
-from pathlib import PurePath
 from typing import Any
-from uuid import UUID
 
 from pydantic_core import to_json
 
@@ -23,6 +19,7 @@ __all__ = [
     "json_ready",
     "json_text",
     "make_plain",
+    "ready",
     "short",
     "text_of",
     "whole",
@@ -96,6 +93,21 @@ def json_ready(value: object, more_depth: int = 0) -> tuple[Any, str, tuple[str,
     return copy, to_json(copy).decode(), tuple(dict.fromkeys(notes))
 
 
+def ready(value: object) -> Any:
+    """Make a value ready for JSON: the copy that `json_ready` gives, without its text.
+
+    A plain value needs nothing of pydantic here, whose loading takes long in a process that lives shortly.
+    """
+    try:
+        copy = copy_plain(value)
+        text = json.dumps(copy, ensure_ascii=False)
+        text.encode()  # raises at half a Unicode character
+        _refuse_long_numbers(text)
+        return copy
+    except Exception:
+        return json_ready(value)[0]
+
+
 def json_text(value: object) -> str:
     """Write any value as JSON text, made ready for JSON where it is not."""
     return json_ready(value)[1]
@@ -166,16 +178,17 @@ def make_plain(value: Any, notes: list[str], depth: int, parents: tuple[int, ...
         if isinstance(value, (set, frozenset)):
             notes.append(f"a {name} became a list")
             return [make_plain(item, notes, depth + 1, inside) for item in sorted(value, key=repr)]
-        if is_dataclass(value) and not isinstance(value, type):
+        if hasattr(kind, "__dataclass_fields__"):
             notes.append(f"a {name} became a dict")
-            named = {field.name: getattr(value, field.name) for field in fields(value)}
+            fields = sys.modules["dataclasses"].fields(value)
+            named = {field.name: getattr(value, field.name) for field in fields}
             return _plain_dict(named, notes, depth, inside)
         if isinstance(value, (bytes, bytearray)):
             notes.append(f"{name} became text")
             return bytes(value).decode("utf-8", errors="replace")
         if isinstance(value, Enum):
             return make_plain(value.value, notes, depth + 1, inside)
-        if isinstance(value, (date, time, timedelta, Decimal, UUID, PurePath)):
+        if isinstance(value, _shown_as_text()):
             notes.append(f"a {name} became text")
             return whole(str(value))
     except KeyboardInterrupt:
@@ -186,6 +199,20 @@ def make_plain(value: Any, notes: list[str], depth: int, parents: tuple[int, ...
     # A generator is not drained here: it may never end.
     notes.append(f"a {name} is nothing that JSON can hold; return text, numbers, lists or dicts")
     return f"<{name}>"
+
+
+_SHOWN_AS_TEXT = {
+    "datetime": ("date", "time", "timedelta"),
+    "decimal": ("Decimal",),
+    "pathlib": ("PurePath",),
+    "uuid": ("UUID",),
+}
+
+
+def _shown_as_text() -> tuple[type, ...]:
+    """List the classes whose values become text. Where a module is not loaded, no value is of its classes."""
+    loaded = [(sys.modules[name], classes) for name, classes in _SHOWN_AS_TEXT.items() if name in sys.modules]
+    return tuple(getattr(module, name) for module, names in loaded for name in names)
 
 
 def _plain_dict(
@@ -206,9 +233,14 @@ def _plain_dict(
 def text_of(value: Any) -> str:
     """Write a JSON-ready value as JSON text; raises an exception if it is not ready."""
     text = to_json(value).decode()
+    _refuse_long_numbers(text)
+    return text
+
+
+def _refuse_long_numbers(text: str) -> None:
+    """Raise ValueError if a number in a JSON text has too many digits."""
     if len(text) > MAX_DIGITS and _TOO_MANY_DIGITS.search(text):
         json.loads(text, parse_int=_not_too_long)  # many digits in a row may stand inside a text
-    return text
 
 
 def _not_too_long(digits: str) -> int:

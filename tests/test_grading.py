@@ -240,6 +240,43 @@ def test_what_is_loaded_late_is_there_when_it_is_asked_for(child, source):
     assert run(child, source)["problems"] == []
 
 
+SLOW_TO_LOAD = (
+    "ast",
+    "dataclasses",
+    "datetime",
+    "inspect",
+    "pathlib",
+    "pydantic_core._pydantic_core",
+    "uuid",
+)
+
+
+@pytest.mark.parametrize("setup", ["", "from agentlib.labs import blue_mugs, trains"])
+def test_nothing_that_is_slow_to_load_is_there_before_somebody_wants_it(child, setup):
+    source = "import sys\nhere = set(sys.modules)\ndef f(names):\n    return [n for n in names if n in here]"
+    run(child, f"{setup}\n{source}", "f")
+    assert call(child, "f", [*SLOW_TO_LOAD, "json"])["returned"] == ["json"]
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("from datetime import date\ndef f():\n    return [date(2026, 1, 2)]", ["2026-01-02"]),
+        ("from pathlib import Path\ndef f():\n    return Path('a')", "a"),
+        (
+            "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\ndef f():\n    return A(1)",
+            {"x": 1},
+        ),
+        ("def f():\n    return '\\ud800'", "\ufffd"),
+        ("def f():\n    return [10**5000]", ["<whole number of 16610 bits>"]),
+        ("def f():\n    return float('nan')", "nan"),
+    ],
+)
+def test_a_value_that_is_not_plain_crosses_in_its_plain_form(child, source, shown):
+    run(child, source, "f")
+    assert call(child, "f")["returned"] == shown
+
+
 def test_agentlib_comes_from_the_home_though_the_project_is_installed(child, home):
     run(child, "import agentlib\ndef f():\n    return agentlib.__file__", "f")
     assert call(child, "f")["returned"] == str(home.folder / "agentlib" / "__init__.py")
@@ -452,19 +489,50 @@ def test_root_keeps_only_the_rights_to_become_another_user(home):
 def test_in_bubblewrap_the_code_is_nobody_and_sees_nothing(home):
     child = Child(RUNGS[0], home, SHORT, time.monotonic() + 20)
     try:
-        source = "import os\ndef f():\n    return {'user': os.getuid(), 'top': sorted(os.listdir('/')), "
-        source += "'names': sorted(os.environ), 'pids': [p for p in os.listdir('/proc') if p.isdigit()]}"
+        source = "import os, sys\ndef f():\n    return {'user': os.getuid(), 'top': sorted(os.listdir('/')), "
+        source += "'names': sorted(os.environ), 'pids': [p for p in os.listdir('/proc') if p.isdigit()], "
+        source += "'more': open('/proc/self/status').read().split('\\n'), 'ctypes': 'ctypes' in sys.modules}"
         run(child, source, "f")
         seen = call(child, "f")["returned"]
     finally:
         child.end()
     assert seen["user"] not in (0, os.getuid()) or not is_root()
     assert len(seen["pids"]) <= 2
+    assert "NoNewPrivs:\t1" in seen["more"]  # by bubblewrap itself; the child saves the time to ask for it
+    assert not seen["ctypes"]
     assert not {"home", "etc", "work", "var"} & set(seen["top"])
     assert set(seen["names"]) <= {
         "HOME", "LANG", "LC_CTYPE", "MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH", "PWD",
         "PYTHONDONTWRITEBYTECODE",
     }  # fmt: skip
+
+
+GRADER = """
+import sys, time
+from pathlib import Path
+from agentlib.grading import RUNGS, Home, Limits
+from agentlib.grading.border import Child
+home = Home(Path(sys.argv[1]), tuple(map(Path, sys.argv[2:])))
+child = Child(RUNGS[0], home, Limits(cell_seconds=60), time.monotonic() + 60)
+print(child.pid, flush=True)
+source = "import signal\\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))\\nwhile True: pass"
+child.ask({"do": "cells", "cells": [{"number": 1, "source": source}], "functions": [], "seconds": 60}, 60)
+"""
+
+
+@pytest.mark.skipif(bool(RUNGS[0].available()), reason=f"bubblewrap {RUNGS[0].available()}")
+def test_what_is_in_bubblewrap_ends_when_the_grader_is_killed(home):
+    command = [sys.executable, "-c", GRADER, str(home.folder), *map(str, home.packages)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as grader:
+        assert int(grader.stdout.readline()) > 0
+        time.sleep(0.3)  # it is in its loop now
+        grader.kill()
+    mark = str(home.folder).encode()
+    until = time.monotonic() + 10
+    while any(mark in line for line in command_lines()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [line for line in command_lines() if mark in line] == []
 
 
 # --- the filter for system calls

@@ -3,10 +3,10 @@
 import builtins
 import contextlib
 import copy
-import ctypes
 import io
 import json
 import linecache
+import os
 import re
 import signal
 import sys
@@ -14,16 +14,16 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from agentlib.checks.player import CALL, TOO_LONG
-from agentlib.messages import Entry, json_ready, short
+from agentlib.checks.words import CALL, TOO_LONG
+from agentlib.messages import Entry, short
+from agentlib.plain import ready
 
 __all__ = ["Counter", "LearnerHere", "RunEnded", "TimeLimit", "cell_words", "error_of"]
 
-OUR_DIR = str(Path(__file__).parent)
+OUR_DIR = os.path.dirname(os.path.abspath(__file__))
 KNOCK_SECONDS = 0.002
 """Time between two tries to end a function that is over its time."""
 
@@ -146,6 +146,8 @@ class TimeLimit:
         return self._at_next_line
 
     def _watch(self) -> None:
+        import ctypes  # noqa: PLC0415  takes time to load, and only a thread needs it
+
         waited = 0.0
         while waited < self.seconds and not self._left.is_set():
             if self._hurry.wait(0.02):
@@ -212,7 +214,7 @@ class LearnerHere:
             else:
                 outcome = {"raised": error_of(problem, function)}
         else:
-            outcome = {"returned": json_ready(value)[0], "type": type(value).__name__}
+            outcome = {"returned": ready(value), "type": type(value).__name__}
             given = [*request["args"], *request["kwargs"].values()]
             outcome["changed"] = [
                 number
@@ -274,7 +276,7 @@ class _Border:
     def ask(self, name: str, args: tuple[Any, ...], kwargs: Entry) -> Entry:
         """Ask the player; an error of our own is kept for after the run, and ends it."""
         try:
-            answer = self.called(name, json_ready(list(args))[0], json_ready(kwargs)[0])
+            answer = self.called(name, ready(list(args)), ready(kwargs))
         except BaseException as bug:
             self.bug = bug
             return {"end": "error"}

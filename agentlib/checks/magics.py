@@ -4,7 +4,6 @@ import ast
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 
 from agentlib.checks.notebook import Cell
 
@@ -41,11 +40,11 @@ def _plain(cell: Cell) -> Cell:
         if word in RUN_BODY:
             lines[number] = ""  # an empty line in its place: the numbers of the others stay
         elif word.startswith("%%"):
-            return replace(cell, code="", passed_over=word)
+            return cell._replace(code="", passed_over=word)
         elif word:
             break
     source = "\n".join(lines)
-    return replace(cell, code=source if is_python(source) else translated(source))
+    return cell._replace(code=source if is_python(source) else translated(source))
 
 
 def translated(source: str) -> str:

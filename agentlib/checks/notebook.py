@@ -2,23 +2,27 @@
 
 import builtins
 import contextlib
-import inspect
 import json
 import linecache
 import os
 import re
 import stat
-from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentlib.checks.here import Counter, RunEnded, TimeLimit, cell_words, error_of
 from agentlib.messages import short
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 __all__ = ["Cell", "NotebookProblem", "Ran", "functions_in", "read_cells", "read_notebook", "run_cells"]
+
+# They stand in `ast` and in `inspect`. Each submission is run in a Python of its own, and to load these two
+# takes longer than most cells run; so does `dataclasses`, and `pathlib`.
+PyCF_ALLOW_TOP_LEVEL_AWAIT = 0x2000
+CO_COROUTINE = 0x80
 
 LARGE_OUTPUT_BYTES = 1_000_000
 """Printed text from so many bytes on is mentioned."""
@@ -28,8 +32,7 @@ class NotebookProblem(Exception):
     """What is wrong with a notebook, in one sentence for the learner."""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One code cell. number: which code cell it is, counted from 1. tags: those of its metadata.
 
     code: plain Python in the place of a source that is none; None = the source itself is run.
@@ -55,19 +58,19 @@ class Cell:
         return cell_words(self.name, self.source.splitlines())
 
 
-@dataclass
 class Ran:
     """What came of running cells: the names that they made, and what went wrong, in sentences.
 
     passed_over: what was not run, in sentences. That is a problem only where something is missing.
     """
 
-    names: dict[str, Any]
-    problems: list[str] = field(default_factory=list)
-    passed_over: list[str] = field(default_factory=list)
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+        self.problems: list[str] = []
+        self.passed_over: list[str] = []
 
 
-def read_notebook(path: Path) -> list[Cell]:
+def read_notebook(path: "Path") -> list[Cell]:
     """Read the code cells of a notebook file. Raises NotebookProblem if it cannot be read."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # to read a pipe or a device may take for ever
@@ -81,7 +84,7 @@ def read_notebook(path: Path) -> list[Cell]:
     return read_cells(data, path)
 
 
-def read_cells(data: bytes, path: Path) -> list[Cell]:
+def read_cells(data: bytes, path: "Path") -> list[Cell]:
     """Read the code cells out of the content of a notebook file; path: for the words of a NotebookProblem."""
     try:
         notebook = json.loads(data)
@@ -243,7 +246,7 @@ def _capital(text: str) -> str:
 
 def _call(code: CodeType, names: dict[str, Any]) -> Callable[[], None]:
     """Make a function that runs code; where it holds an `await` outside of functions, as a notebook may."""
-    if not code.co_flags & inspect.CO_COROUTINE:
+    if not code.co_flags & CO_COROUTINE:
         return lambda: exec(code, names)
     import asyncio  # noqa: PLC0415  few cells need it, and it loads slowly
 
@@ -264,7 +267,7 @@ def _exit_words(source: str) -> str:
     return ": SystemExit"
 
 
-def functions_in(ran: Ran, wanted: Sequence[str], path: Path) -> dict[str, Callable[..., Any]]:
+def functions_in(ran: Ran, wanted: Sequence[str], path: "Path") -> dict[str, Callable[..., Any]]:
     """Pick the functions that an exercise needs. Raises NotebookProblem if one is missing."""
     functions = {}
     for name in wanted:

@@ -7,15 +7,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from agentlib.checks.exercise import Called, Log, Scenario
+from agentlib.checks.words import CALL, TOO_LONG, TOO_OFTEN
 from agentlib.messages import Entry, json_ready, short
 
 __all__ = ["CALL", "TOO_LONG", "TOO_OFTEN", "Learner", "Player", "play"]
 
-CALL = "$call"
-"""In a request, {"$call": NAME} stands for a function that the player plays."""
-
-TOO_OFTEN = "asked too often"
-TOO_LONG = "ran too long"
 MOST_CALLS = 1_000
 """A played function that has no limit of its own may be called so often."""
 

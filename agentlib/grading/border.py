@@ -77,7 +77,8 @@ class Child:
         if os.name == "posix":
             os.set_blocking(self._stdin.fileno(), False)
         try:
-            first = {"limits": asdict(limits), "user": self._started.user}
+            started = self._started
+            first = {"limits": asdict(limits), "user": started.user, "guarded": started.guarded}
             self.held = self.ask(first, START_SECONDS).get("held", [])
         except ChildEnded as end:
             self.end()

@@ -57,12 +57,14 @@ class Started:
 
     folder: to be removed after the end; None = there is none outside the sandbox.
     stop: ends what is not below the process, since a service started it; None = there is nothing.
+    guarded: the sandbox ends the child with itself, and lets it get no new rights; the child need not.
     """
 
     process: subprocess.Popen[bytes]
     user: int | None = None
     folder: Path | None = None
     stop: Callable[[], None] | None = None
+    guarded: bool = False
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def start_in_bubblewrap(home: Home, limits: Limits) -> Started:
         filter_fd = file.fileno() if program else None
         command = bubblewrap_command(home, limits, root=root, filter_fd=filter_fd)
         process = spawn(command, {"PATH": os.defpath}, pass_fds=(file.fileno(),) if program else ())
-    return Started(process, other_user() if root else None)
+    return Started(process, other_user() if root else None, guarded=True)
 
 
 # --- sandlock

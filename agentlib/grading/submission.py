@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +74,10 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
         # A changed one is run too, after ours: a learner may have put an import or the solution there.
         solves = any(defines(cell.source, name) for name in exercise.functions)
         if solves or not (is_ours or "check" in cell.tags):
-            theirs.append(replace(cell, tags=()))
+            theirs.append(cell._replace(tags=()))
     theirs = plain(theirs)  # here, since IPython would load slowly in the child
     numbers = {cell.grade_id: cell.number for cell in cells if cell.grade_id}
-    setup = [replace(cell, number=numbers.get(cell.grade_id, 0)) for cell in own.setup]
+    setup = [cell._replace(number=numbers.get(cell.grade_id, 0)) for cell in own.setup]
     only, found = solution_cells(exercise, theirs, own)
     return Plan((*setup, *theirs), (*setup, *only), (*notes, *found))
 
