@@ -561,6 +561,29 @@ def test_ctrl_c_ends_the_check_and_says_so(file, tmp_path):
     assert child.returncode == 130
 
 
+@pytest.mark.parametrize("wrong", ["-1", "1.5", "a", "9" * 5_000])
+def test_a_seed_that_is_no_whole_number_is_refused(wrong, capsys):
+    with pytest.raises(SystemExit):
+        main(["check", "ex01", f"--seed={wrong}"])
+    assert "a seed is a whole number from 0 on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (GOOD.replace("def run", "async def run"), "Take `async` away: `def run_agent(...)`"),
+        (GOOD.replace("history.append(reply)", "yield reply"), "Take `yield` away: `def run_agent(...)`"),
+        ("class run_agent: pass", "run_agent is a class"),
+        ("run_agent = print", "run_agent is a built-in function"),
+    ],
+    ids=["async", "generator", "class", "built-in"],
+)
+def test_what_can_be_called_and_is_no_function_to_check_is_told(file, source, said):
+    with pytest.raises(NotebookProblem) as problem:
+        check_file(file(source))
+    assert said in str(problem.value)
+
+
 def test_no_name_at_all_and_a_name_of_two_lines(capsys):
     assert main(["check", ""]) == 2
     assert "Name a notebook" in capsys.readouterr().err

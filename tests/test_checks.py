@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -171,6 +172,7 @@ def test_one_function_of_two_may_be_unwritten():
     assert (
         "NotImplementedError" in next(result for result in report.results if result.status == "not yet").seen
     )
+    assert report.notes == ("compact is not started yet.",)
 
 
 # --- what goes wrong in the learner's code
@@ -234,6 +236,90 @@ def test_an_unknown_exercise_is_refused_with_the_names_that_there_are():
         check("ex99", good)
     with pytest.raises(ValueError, match="no exercise"):
         find_exercise("")
+    with pytest.raises(ValueError, match="no exercise") as problem:
+        check("x" * 10**6, good)
+    assert len(str(problem.value)) < 500
+
+
+@pytest.mark.parametrize("name", ["EX01", " ex01 ", "ex01_write_the_loop.ipynb", "Ex01_write_the_loop"])
+def test_a_name_may_be_written_in_several_ways(name):
+    assert find_exercise(name) is EXERCISES["ex01_write_the_loop"]
+
+
+@pytest.mark.parametrize("given", [(), (good,), (good, "ex01"), (None, good), ({"run_agent": good},)])
+def test_what_begins_with_no_name_is_told_that_the_name_comes_first(given):
+    with pytest.raises(TypeError, match=re.escape('name comes first, then the function: check("ex01", run')):
+        check(*given)
+
+
+class Agent:
+    """A class where a function is wanted."""
+
+
+async def waits(model, tools, goal, max_steps=10):
+    return {}
+
+
+async def waits_and_yields(model, tools, goal, max_steps=10):
+    yield {}
+
+
+def yields(model, tools, goal, max_steps=10):
+    yield {}
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (Agent, "is a class; check wants the function that you wrote"),
+        (print, "is a built-in function; check wants the function that you wrote"),
+        (waits, "Take `async` away"),
+        (waits_and_yields, "Take `async` away"),
+        (yields, "Take `yield` away"),
+    ],
+)
+def test_what_can_be_called_and_is_no_function_to_check_is_refused(function, said):
+    with pytest.raises(TypeError, match=said):
+        check("ex01", function)
+
+
+def test_a_dict_without_the_function_is_told_so():
+    with pytest.raises(TypeError, match='The dict has no "compact"'):
+        check("ex07", {"trim": ex07.trim})
+
+
+@pytest.mark.parametrize("seed", ["a", 1.5, -1, True, "1"])
+def test_a_seed_that_is_no_whole_number_is_refused(seed):
+    with pytest.raises(ValueError, match="must be a whole number from 0 on"):
+        check("ex01", good, seed=seed)
+
+
+def needs_more(model, tools, goal, max_steps, budget):
+    return {}
+
+
+def another_name(model, tools, goal, steps=10):
+    return {}
+
+
+def fails_inside(model, tools, goal, max_steps=10):
+    return len(3)
+
+
+@pytest.mark.parametrize("function", [needs_more, another_name])
+def test_a_function_that_cannot_be_called_as_wanted_is_told_how(function):
+    (note,) = check("ex02", function).notes
+    assert "`def run_agent(model, tools, goal, max_steps=6):`" in note
+
+
+def test_an_error_inside_the_function_is_no_matter_of_its_first_line():
+    assert check("ex02", fails_inside).notes == ()
+
+
+def test_a_report_of_something_not_started_is_never_passed():
+    made = check("ex01", good)
+    assert made.passed
+    assert not replace(made, started=False).passed
 
 
 @pytest.mark.parametrize(

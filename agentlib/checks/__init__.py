@@ -7,9 +7,10 @@ they saw; the learner's source is never read.
 from typing import Any
 
 from agentlib.checks import ex01, ex02, ex03, ex04, ex05, ex06, ex07, ex08, ex09
-from agentlib.checks.checking import check_functions, named_functions
+from agentlib.checks.checking import check_functions, checked_seed, named_functions
 from agentlib.checks.exercise import Exercise
 from agentlib.checks.report import Report, Result
+from agentlib.messages import short
 
 __all__ = ["EXERCISES", "Exercise", "Report", "Result", "check", "find_exercise"]
 
@@ -31,19 +32,26 @@ EXERCISES = {
 
 
 def find_exercise(name: str) -> Exercise:
-    """Find an exercise by its name, or by the start of it: "ex02". Raises ValueError if there is none."""
+    """Find an exercise by its name, by the start of it, "ex02", or by its file's name, in any case.
+
+    Raises ValueError if there is none.
+    """
+    wanted = name.strip().lower().removesuffix(".ipynb")
     for known, exercise in EXERCISES.items():
-        if name and (known == name or known.split("_")[0] == name):
+        if wanted in (known, known.split("_")[0]):
             return exercise
-    raise ValueError(f'There is no exercise "{name}". There are: {", ".join(EXERCISES)}.')
+    raise ValueError(f'There is no exercise "{short(name, 60)}". There are: {", ".join(EXERCISES)}.')
 
 
-def check(exercise: str, *functions: Any, seed: int | None = None) -> Report:
+def check(exercise: Any = None, *functions: Any, seed: int | None = None) -> Report:
     """Check what a learner wrote; shown as the last line of a cell, the report is a table.
 
     exercise: its name, such as "ex01_write_the_loop" or "ex01". functions: the function itself, or several in
-    the exercise's order. seed: of the data; None draws a new one.
-    Raises ValueError if there is no such exercise, TypeError if what was given is no function.
+    the exercise's order. seed: of the data, from 0 on; None draws a new one.
+    Raises ValueError if there is no such exercise or seed, TypeError if what was given is no function.
     """
+    if not isinstance(exercise, str):
+        raise TypeError('The exercise\'s name comes first, then the function: check("ex01", run_agent).')
+    checked_seed(seed)
     found = find_exercise(exercise)
     return check_functions(found, named_functions(found, functions), seed)

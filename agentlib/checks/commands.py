@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 
 from agentlib.checks import EXERCISES, find_exercise
 from agentlib.checks.apart import check_apart
+from agentlib.checks.checking import FRESH_DIR
 from agentlib.checks.files import check_file, exercise_of, exercise_of_cells
 from agentlib.checks.notebook import NotebookProblem
+from agentlib.messages import short
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 __all__ = [
+    "FRESH_DIR",
     "add_check",
     "add_reset",
     "check_file",
@@ -28,8 +31,6 @@ __all__ = [
 ]
 
 COURSE_DIR = Path(__file__).resolve().parents[2]
-FRESH_DIR = Path(__file__).resolve().parent / "fresh"
-"""The exercises as they are handed out; `agentlib.checks.make` writes them."""
 
 
 def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
@@ -43,7 +44,7 @@ def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
     try:
         return course_dir / "exercises" / f"{find_exercise(name).name}.ipynb"
     except ValueError as problem:
-        raise NotebookProblem(f"There is no file {name}. {problem}") from None
+        raise NotebookProblem(f"There is no file {short(name, 60)}. {problem}") from None
 
 
 def say(text: str) -> None:
@@ -73,6 +74,13 @@ def run_check(arguments: argparse.Namespace) -> int:
     return 0 if report.passed else 1
 
 
+def _seed(text: str) -> int:
+    """A whole number from 0 on; anything else raises `argparse.ArgumentTypeError`."""
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 on, not {short(text, 60)!r}")
+    return int(text)
+
+
 def _seconds(text: str) -> float:
     """A time above 0; anything else raises `argparse.ArgumentTypeError`."""
     try:
@@ -97,7 +105,7 @@ def add_check(commands: "Commands") -> None:
     parser.add_argument("what", help="a notebook file, or the name of an exercise such as ex02")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--more", action="store_true", help="show the second hints too")
-    parser.add_argument("--seed", type=int, help="the seed of the data, to repeat a check exactly")
+    parser.add_argument("--seed", type=_seed, help="the seed of the data, to repeat a check exactly")
     parser.add_argument(
         "--seconds", type=_seconds, default=30.0, help="time for each cell, in seconds (default: 30)"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentlib.checks import EXERCISES
-from agentlib.checks.checking import check_with, with_print_note
+from agentlib.checks.checking import check_with, why_not, with_print_note
 from agentlib.checks.exercise import Exercise
 from agentlib.checks.here import LearnerHere
 from agentlib.checks.magics import plain
@@ -84,6 +84,9 @@ def check_file(
     before = (lambda cell: now(cell.place, cell_seconds)) if now else None
     ran = run_cells(cells, cell_seconds, before=before, alone=alone)
     functions = functions_in(ran, exercise.functions, path)
+    for name, function in functions.items():
+        if why := why_not(function):
+            raise NotebookProblem(f"{path}: {name} is {why} `def {name}(...)`.")
     learner = LearnerHere(functions, alone=alone)
     report = check_with(exercise, _Followed(learner, now) if now else learner, seed)
     report = with_print_note(report, learner.printed)
