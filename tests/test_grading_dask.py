@@ -13,7 +13,7 @@ import pytest
 
 from agentlib.__main__ import main
 from agentlib.grading import RUNGS, Limits, NoRung
-from agentlib.grading.cluster import prepare
+from agentlib.grading.cluster import connect, prepare
 from agentlib.grading.home import course_version
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
@@ -126,9 +126,7 @@ def test_a_worker_with_another_course_grades_nothing(tmp_path):
         prepare("old", Limits(), None, "time limit")
 
 
-def test_a_cluster_that_is_not_there_is_said(tmp_path, capsys):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "ann_ex01_write_the_loop.ipynb").write_bytes(notebook(HONEST))
-    arguments = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--dask", "tcp://127.0.0.1:1"]
-    assert main([*arguments, "--isolation", "time limit"]) == 2
-    assert "127.0.0.1:1" in capsys.readouterr().err
+def test_a_cluster_that_is_not_there_is_said():
+    not_there = connect("tcp://127.0.0.1:1", Limits(), None, "time limit", seconds=0.3)
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:1"), not_there:
+        pass

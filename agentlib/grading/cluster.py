@@ -78,19 +78,26 @@ def remove(place: Place) -> None:
 
 
 @contextlib.contextmanager
-def connect(address: str, limits: Limits, require: str | None, only: str | None) -> Iterator[Cluster]:
+def connect(
+    address: str,
+    limits: Limits,
+    require: str | None,
+    only: str | None,
+    seconds: float = CONNECT_SECONDS,
+) -> Iterator[Cluster]:
     """Connect to a cluster, and have each of its workers choose its isolation.
 
     address: of the scheduler, such as "tcp://127.0.0.1:8786". require, only: as in `choose_rung`.
+    seconds: who has not answered by then is not there.
     A worker on which nothing safe enough works gets no submission, nor does one that comes later. Raises
     OSError if nothing answers there, NoRung if no worker is safe enough or there is none, and ImportError
     without the package distributed.
     """
     import distributed  # noqa: PLC0415  large, and an extra
 
-    with distributed.Client(address, timeout=CONNECT_SECONDS) as client:
+    with distributed.Client(address, timeout=seconds) as client:
         with contextlib.suppress(TimeoutError):  # what that means is said below
-            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            client.wait_for_workers(1, timeout=seconds)
         threads: dict[str, int] = client.nthreads()
         begun = {
             worker: client.submit(
@@ -124,4 +131,4 @@ def connect(address: str, limits: Limits, require: str | None, only: str | None)
                 if worker in alive
             ]
             if ended:
-                distributed.wait(ended, timeout=CONNECT_SECONDS)
+                distributed.wait(ended, timeout=seconds)

@@ -159,6 +159,7 @@ def course_version(package: Path = PACKAGE_DIR) -> str:
     """A short text that changes when anything changes that a grade may depend on.
 
     package: the folder of agentlib. The checks, the labs and our copy of each exercise are all in it.
+    Recordings (`.jsonl`) and what pages show (`.js`, `.css`) do not count: no check reads them.
     """
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*")):
