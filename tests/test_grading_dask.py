@@ -80,6 +80,26 @@ def test_a_batch_survives_the_end_of_a_worker(tmp_path, cluster):
     ]
 
 
+def test_a_batch_whose_workers_are_all_gone_ends_and_says_so(tmp_path, cluster, capsys):
+    address, workers = cluster
+    out = tmp_path / "out"
+
+    def kill_all():
+        until = time.monotonic() + STARTUP_SECONDS
+        while not list((out / "results").glob("*.json")) and time.monotonic() < until:
+            time.sleep(0.01)
+        for worker in workers:
+            worker.kill()
+
+    killer = threading.Thread(target=kill_all)
+    killer.start()
+    words = ["grade", str(hand_in(tmp_path / "in", COUNT)), "--out", str(out), "--quiet", "--dask", address]
+    assert main([*words, "--isolation", "time limit"]) == 2
+    killer.join()
+    assert "No worker of the cluster is left" in capsys.readouterr().err
+    assert 0 < len(list((out / "results").glob("*.json"))) < COUNT
+
+
 def hand_in(folder: Path, count: int) -> Path:
     for number in range(count):
         path = folder / f"student{number:02}" / "ex01_write_the_loop.ipynb"

@@ -27,6 +27,10 @@ from agentlib.grading.submission import exercise_in
 __all__ = ["Batch", "Task", "grade_folder", "grade_task", "local_pool"]
 
 
+LOOK_SECONDS = 2.0
+"""When no row has come for so long, it is asked whether anybody is left who grades."""
+
+
 @dataclass(frozen=True)
 class Task:
     """One submission on its way to a worker, with its content.
@@ -126,14 +130,16 @@ def grade_folder(
     make_executor: Callable[[int], Executor] = local_pool,
     progress: Callable[[int, int], None] | None = None,
     work: Callable[[Task], Row] = grade_task,
+    still_there: Callable[[], None] | None = None,
 ) -> list[Row]:
     """Grade everything in a folder and give the rows, one for each submission.
 
     make_executor: makes an executor from a number of workers; called again if one breaks.
     progress: called with the number of rows that are there and of all that there will be.
     work: grades one, in a worker.
+    still_there: called every two seconds while no row comes; raises OSError if nobody is left who grades.
     Each row is written to a file of its own as soon as it is there; a batch that was killed goes on with
-    `resume`. Raises OSError if there is no such folder.
+    `resume`. Raises OSError if there is no such folder, and what `still_there` raises.
     """
     submissions = find_submissions(batch.folder)
     batch.results.mkdir(parents=True, exist_ok=True)
@@ -167,7 +173,7 @@ def grade_folder(
             rung = batch.rung.name if batch.rung else ""
             yield Task(found, data, digest, batch.seed, rung, batch.home, batch.limits)
 
-    for task, row in _run(tasks(), make_executor, batch.workers, work):
+    for task, row in _run(tasks(), make_executor, batch.workers, work, still_there):
         keep(key_of(task.submission, batch.folder), row, task.digest)
     _remove_others(batch.results, rows)
     return _with_doubles([rows[key_of(found, batch.folder)] for found in submissions])
@@ -178,6 +184,7 @@ def _run(
     make_executor: Callable[[int], Executor],
     workers: int,
     work: Callable[[Task], Row],
+    still_there: Callable[[], None] | None = None,
 ) -> Iterator[tuple[Task, Row]]:
     """Run tasks, a few at a time. If a worker dies, those that were running are run again one by one."""
     suspects: list[Task] = []
@@ -204,7 +211,9 @@ def _run(
                         break
                 if not running:
                     break
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                done, _ = wait(running, LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                if not done and still_there is not None:
+                    still_there()
                 for future in done:
                     task = running.pop(future)
                     try:

@@ -37,12 +37,14 @@ class Cluster:
 
     make_executor: makes an executor of it. workers: how many tasks it runs at a time.
     work: grades one task on whichever worker it comes to. said: for each worker, its banner or what is wrong.
+    still_there: raises OSError if none of the workers that can grade is left.
     """
 
     make_executor: Callable[[int], Executor]
     workers: int
     work: Callable[[Task], Row]
     said: tuple[str, ...]
+    still_there: Callable[[], None]
 
 
 def prepare(version: str, limits: Limits, require: str | None, only: str | None) -> Place:
@@ -117,11 +119,20 @@ def connect(
             if not places:
                 raise NoRung("\n".join(["No worker of the cluster can grade.", *said]))
             usable = list(places)
+
+            def still_there() -> None:
+                if not set(usable) & set(client.scheduler_info(n_workers=-1)["workers"]):
+                    raise OSError(
+                        "No worker of the cluster is left that can grade. What was graded is kept; start "
+                        "workers and go on with --resume."
+                    )
+
             yield Cluster(
                 lambda workers: client.get_executor(pure=False, workers=usable, allow_other_workers=False),
                 sum(max(1, threads[worker]) for worker in usable),
                 partial(grade_there, places),
                 tuple(said),
+                still_there,
             )
         finally:
             alive = client.scheduler_info(n_workers=-1)["workers"]

@@ -52,6 +52,7 @@ class Graders:
     """Who grades: processes on this machine, in the home that is given, or a cluster.
 
     work: grades one task. rung, home: where; None = each worker of the cluster has its own. said: banners.
+    still_there: raises OSError if nobody is left who grades; None = that cannot be.
     """
 
     make_executor: Callable[[int], Executor]
@@ -60,6 +61,7 @@ class Graders:
     rung: Rung | None = None
     home: Home | None = None
     said: tuple[str, ...] = ()
+    still_there: Callable[[], None] | None = None
 
 
 @contextlib.contextmanager
@@ -68,7 +70,13 @@ def graders(arguments: argparse.Namespace, limits: Limits) -> Iterator[Graders]:
     require, only = arguments.require_isolation, arguments.isolation
     if arguments.dask:
         with connect(arguments.dask, limits, require, only) as cluster:
-            yield Graders(cluster.make_executor, cluster.workers, cluster.work, said=cluster.said)
+            yield Graders(
+                cluster.make_executor,
+                cluster.workers,
+                cluster.work,
+                said=cluster.said,
+                still_there=cluster.still_there,
+            )
     else:
         with temporary_home() as home:
             choice = choose_rung(home, limits, require, only)
@@ -153,7 +161,9 @@ def run_grade(arguments: argparse.Namespace) -> int:
                 arguments.resume,
                 f"{arguments.require_isolation} {arguments.isolation}",
             )
-            rows = grade_folder(batch, who.make_executor, progress_bar(arguments.quiet), who.work)
+            rows = grade_folder(
+                batch, who.make_executor, progress_bar(arguments.quiet), who.work, who.still_there
+            )
     except ImportError as problem:
         print(f'{problem}. Run: {sys.executable} -m pip install -e ".[cluster]"', file=sys.stderr)
         return 2
