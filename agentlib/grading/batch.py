@@ -145,9 +145,10 @@ def grade_folder(
     batch.results.mkdir(parents=True, exist_ok=True)
     version = _version(batch)
     rows: dict[str, Row] = {}
+    texts: dict[str, str] = {}
 
     def keep(key: str, row: Row, digest: str = "") -> None:
-        rows[key] = row
+        rows[key] = replace(row, report=_with_shared(row.report, texts))
         if digest:
             _write(batch.results / f"{key}.json", {"digest": digest, "row": row.as_dict()})
         if progress is not None:
@@ -231,6 +232,17 @@ def _run(
             for future in running:
                 future.cancel()
             executor.shutdown(wait=True)
+
+
+def _with_shared(value: Any, texts: dict[str, str]) -> Any:
+    """Copy plain data so that equal texts are one object: the reports of a class say the same many times."""
+    if isinstance(value, str):
+        return texts.setdefault(value, value)
+    if isinstance(value, dict):
+        return {_with_shared(key, texts): _with_shared(item, texts) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_shared(item, texts) for item in value]
+    return value
 
 
 def _crashed(task: Task, why: str) -> Row:

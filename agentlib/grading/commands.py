@@ -176,7 +176,7 @@ def run_grade(arguments: argparse.Namespace) -> int:
     write_results(rows, out, arguments.format)
     counts = Counter(row.status for row in rows)
     said = ", ".join(f"{count} {status}" for status, count in counts.items())
-    held = taken_over(before, kept_results(out))
+    held = taken_over(before, kept_results(out)) if before else ""
     if held:
         print(held)
     print(f"{len(rows)} submissions: {said}. Results: {out / 'grades.csv'}, {out / 'class.html'}")

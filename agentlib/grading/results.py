@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +245,13 @@ def class_page(rows: Sequence[Row]) -> str:
     return PAGE.format(title="The class", body="\n".join(parts))
 
 
+def json_parts(rows: Sequence[Row]) -> Iterator[str]:
+    """Give a list of all rows as JSON text, in parts: as a whole it would be large for a large class."""
+    for number, row in enumerate(rows):
+        yield (",\n" if number else "[\n") + json.dumps(row.as_dict(), indent=1)
+    yield "\n]\n" if rows else "[]\n"
+
+
 def write_results(rows: Sequence[Row], out: Path, format: str = "") -> None:
     """Write `grades.csv`, `grades.json`, `class.html` and `feedback/`, each file whole or not at all.
 
@@ -253,8 +260,7 @@ def write_results(rows: Sequence[Row], out: Path, format: str = "") -> None:
     feedback = out / "feedback"
     feedback.mkdir(parents=True, exist_ok=True)
     _write(out / "grades.csv", "\ufeff" + csv_text(rows))  # the mark by which spreadsheets know UTF-8
-    about = json.dumps([row.as_dict() for row in rows], indent=1)
-    _write(out / "grades.json", about + "\n")
+    _write(out / "grades.json", json_parts(rows))
     _write(out / "class.html", class_page(rows))
     if format == "canvas":
         _write(out / "grades_canvas.csv", canvas_text(rows))
@@ -271,7 +277,8 @@ def write_results(rows: Sequence[Row], out: Path, format: str = "") -> None:
             path.unlink()
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str | Iterable[str]) -> None:
     part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8", errors="replace", newline="")
+    with part.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        file.writelines([text] if isinstance(text, str) else text)
     os.replace(part, path)
