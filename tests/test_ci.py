@@ -148,7 +148,7 @@ def test_the_last_line_is_plain_and_the_exit_code_agrees(cases, code, tmp_path):
 
 
 def test_requirements_are_exact_each_with_its_reason_and_end_with_the_package():
-    assert [line for line in REQUIREMENTS if not re.fullmatch(r"(\w+==[\w.]+|-e \.) +# \S.*", line)] == []
+    assert [line for line in REQUIREMENTS if not re.fullmatch(r"([\w-]+==[\w.]+|-e \.) +# \S.*", line)] == []
     assert REQUIREMENTS[-1].startswith("-e .")
 
 

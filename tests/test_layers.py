@@ -44,6 +44,7 @@ LAZY = {
     "anthropic",
     "anywidget",
     "asyncio",
+    "ctypes",
     "distributed",
     "IPython",
     "ipywidgets",

@@ -1,0 +1,8 @@
+"""All tests are spread over two processes; a part of them, named on the command line, runs in one."""
+
+import pytest
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Say how many processes `-n auto` stands for."""
+    return 2 if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
