@@ -484,10 +484,17 @@ def test_what_is_no_regular_file_is_not_read(tmp_path):
 
 
 def test_nothing_that_the_code_writes_gets_into_the_report(file):
-    cell = "import os, sys\nos.system('echo one')\nos.write(1, b'two')\nsys.__stdout__.write('three')"
+    cell = "import os, sys\nos.system('echo one')\nos.write(1, b'two')\nsys.__stdout__.write('three')\n"
+    cell += """os.write(1, b'\\n{"problem": "four"}\\n')"""  # as the messages of the check itself look
     done = command("check", str(file(cell, GOOD)), "--json")
     assert json.loads(done.stdout)["passed"]
     assert done.stderr == ""
+
+
+def test_words_that_get_into_the_pipe_spoil_no_message_behind_them(file):
+    cell = "import os\nfor number in range(3, 20):\n    try: os.write(number, b'x')\n    except OSError: pass"
+    inside = INSIDE.replace("MORE", cell.replace("\n", "\n    "))
+    assert check_apart(file(inside)).passed
 
 
 @pytest.mark.parametrize(
@@ -526,6 +533,13 @@ def test_a_process_that_is_forked_off_makes_no_second_report(file):
     done = command("check", str(file("import os\nos.fork()", GOOD)))
     assert done.returncode == 0
     assert done.stdout.count("10 of 10 points") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+def test_a_process_that_is_forked_off_gives_no_report_in_the_place_of_the_other(file):
+    late = "\nimport os, time\nif os.fork():\n    time.sleep(2)\n    del run_agent"
+    with pytest.raises(NotebookProblem, match="no cell makes a function run_agent"):
+        check_apart(file(GOOD + late))
 
 
 def test_a_report_that_calls_itself_passed_is_judged_by_its_results(file):

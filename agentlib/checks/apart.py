@@ -169,7 +169,8 @@ class _Pipe:
     def send(self, message: Entry) -> None:
         if os.getpid() != self.pid:
             os._exit(0)
-        data = json.dumps(message).encode() + b"\n"
+        # The line break before it ends whatever else may have got into the pipe.
+        data = b"\n" + json.dumps(message).encode() + b"\n"
         while data:
             data = data[os.write(self.number, data) :]
 
