@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.hookimpl(optionalhook=True)  # the hook is pytest-xdist's
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Say how many processes `-n auto` stands for."""
     return 2 if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0

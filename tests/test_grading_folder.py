@@ -30,6 +30,7 @@ from agentlib.grading.results import (
     feedback_name,
     feedback_page,
     moodle_texts,
+    without_number,
 )
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
@@ -453,6 +454,17 @@ def test_the_command_grades_a_folder(tmp_path, capsys):
     assert "--resume" in capsys.readouterr().err
     assert main([*arguments, "--resume", "--format", "canvas"]) == 0
     assert "ann,,,10" in (tmp_path / "out" / "grades_canvas.csv").read_text()
+    assert "2 of 2 students have no number" in capsys.readouterr().err
+    assert main([*arguments, "--resume", "--format", "moodle"]) == 0
+    assert "They are not in the tables for Moodle" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("numbers", "count"), [(("", ""), 2), (("12", ""), 1), (("12", "13"), 0)])
+def test_it_is_said_how_many_students_an_lms_cannot_tell_by_a_number(numbers, count):
+    rows = [row(f"student {place}", number=number) for place, number in enumerate(numbers)]
+    for lms in ("canvas", "moodle"):
+        said = without_number(rows, lms)
+        assert said.startswith(f"{count} of 2 students have no number") if count else said == ""
 
 
 def refusal(capsys, *words: str | Path) -> str:

@@ -18,7 +18,7 @@ from agentlib.grading.grade import Row
 from agentlib.grading.home import Home, temporary_home
 from agentlib.grading.ladder import NoRung, banner, choose_rung
 from agentlib.grading.limits import Limits
-from agentlib.grading.results import write_results
+from agentlib.grading.results import without_number, write_results
 from agentlib.grading.rungs import RUNGS, Rung
 
 if TYPE_CHECKING:
@@ -179,7 +179,10 @@ def run_grade(arguments: argparse.Namespace) -> int:
     held = taken_over(before, kept_results(out)) if before else ""
     if held:
         print(held)
-    print(f"{len(rows)} submissions: {said}. Results: {out / 'grades.csv'}, {out / 'class.html'}")
+    if arguments.format:
+        print(without_number(rows, arguments.format) or "Every student has a number.", file=sys.stderr)
+    handed_in = f"{len(rows)} submission{'' if len(rows) == 1 else 's'}"
+    print(f"{handed_in}: {said}. Results: {out / 'grades.csv'}, {out / 'class.html'}")
     if not any(row.exercise for row in rows):
         print(f"Nothing in {folder} is an exercise of this course. Is it the right folder?", file=sys.stderr)
         return 2

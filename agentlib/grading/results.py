@@ -23,6 +23,7 @@ __all__ = [
     "feedback_name",
     "feedback_page",
     "moodle_texts",
+    "without_number",
     "write_results",
 ]
 
@@ -137,6 +138,22 @@ def moodle_texts(rows: Sequence[Row]) -> dict[str, str]:
         if count:
             texts[name] = out.getvalue()
     return texts
+
+
+def without_number(rows: Sequence[Row], format: str) -> str:
+    """Say how many students an LMS cannot tell by a number; "" = none. format: "canvas" or "moodle"."""
+    students = best_points(rows)
+    count = sum(not number for _, number in students)
+    if not count:
+        return ""
+    what = {
+        "canvas": "The table for Canvas has no ID for them: see that it finds them by name.",
+        "moodle": "They are not in the tables for Moodle.",
+    }[format]
+    return (
+        f"{count} of {len(students)} students have no number: it comes from the file names of the LMS's own "
+        f"download. {what}"
+    )
 
 
 def feedback_name(student: str, number: str = "") -> str:

@@ -91,9 +91,12 @@ def client(*, file: str | Path | None = None, threads: int = 1, window_tokens: i
     # The server opens a port on this computer. We do not use it, and nobody else shall.
     wanted.api_keys = [secrets.token_urlsafe()]
     try:
-        return xllamacpp.Server(wanted)
+        server = xllamacpp.Server(wanted)
+        # A server that is given up before it has been asked anything can hang for ever; one word is enough.
+        server.handle_completions({"prompt": " ", "n_predict": 1, "cache_prompt": False})
     except Exception as problem:
         raise ProviderError("local", f"{path} cannot be loaded as a model: {problem}") from problem
+    return server
 
 
 def model(

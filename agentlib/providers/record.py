@@ -72,13 +72,17 @@ def record_runs(
     about: how the runs are made (provider, model, settings); stands in each file, under "recorded".
     now: gives the date. on_run(seed, run): called after each run.
     Raises RecordingStopped for a run that ended as "model error" or "cancelled": it says nothing of the model
-    and is not kept, those before it are. Raises TraceFileError if `out` holds something else.
+    and is not kept, those before it are. Raises TraceFileError if `out` holds something else,
+    NotADirectoryError if it is a file.
     """
     folder = Path(out)
     wanted = [(seed, folder / f"seed_{seed:04}.jsonl") for seed in seeds]
     about = {"lab": lab.__name__.rpartition(".")[2], **about}
     missing = [(seed, path) for seed, path in wanted if not _is_there(path, about, max_steps)]
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(f"{folder} is a file. Choose a folder to record into.") from None
     for seed, path in missing:
         run = run_agent(make_model(seed), lab.TOOLS, lab.GOAL, max_steps)
         on_run(seed, run)
@@ -147,7 +151,9 @@ def load_recordings(folder: str | Path) -> list[Trace]:
         traces.append(trace)
     if not traces:
         known = ", ".join(sorted(path.name for path in RECORDINGS.glob("*/"))) or "none"
-        raise FileNotFoundError(f"There are no recorded runs in {place}. With the course come: {known}.")
+        raise FileNotFoundError(
+            f"There are no recorded runs in {Path(folder).absolute()}. With the course come: {known}."
+        )
     return traces
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from importlib.util import find_spec
 
@@ -276,6 +277,14 @@ def client():
 def run_real(client, seed, max_steps=4, **options):
     model = local.model(client, local.MODEL, blue_mugs.TOOLS, seed=seed)
     return run_agent(model, blue_mugs.TOOLS, blue_mugs.GOAL, max_steps, **options)
+
+
+@with_the_model
+def test_a_client_that_was_never_asked_can_be_given_up():
+    program = "from agentlib.providers import local; client = local.client(); del client; print('over')"
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        assert (done.stdout, done.returncode) == ("over\n", 0)
 
 
 @with_the_model

@@ -186,6 +186,13 @@ def test_no_recordings_are_said_to_be_none(tmp_path):
         record.load_recordings("no_such_name")
 
 
+def test_a_file_in_the_place_of_the_folder_is_said_before_any_run(tmp_path):
+    (tmp_path / "runs").write_text("mine")
+    with pytest.raises(NotADirectoryError, match=r"runs is a file\. Choose a folder"):
+        record_mugs(tmp_path / "runs", range(1, 2))
+    assert (tmp_path / "runs").read_text() == "mine"
+
+
 def test_a_recording_that_was_cut_off_is_refused(tmp_path):
     (path,) = record_mugs(tmp_path, range(1))
     path.write_text(path.read_text()[:-30])
