@@ -1,7 +1,4 @@
-"""All tests are spread over three processes; a part of them, named on the command line, runs in one.
-
-Three and not two on two cores: many tests wait, for a time limit or a program to end.
-"""
+"""All tests are spread over two processes; a part of them, named on the command line, runs in one."""
 
 import pytest
 
@@ -9,4 +6,4 @@ import pytest
 @pytest.hookimpl(optionalhook=True)  # the hook is pytest-xdist's
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Say how many processes `-n auto` stands for."""
-    return 3 if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
+    return 2 if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
