@@ -3,11 +3,9 @@
 import dataclasses
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import pytest
 
 from agentlib.checks import EXERCISES
 from agentlib.checks.commands import FRESH_DIR
-from agentlib.grading import RUNGS, Limits, NoRung, banner, choose_rung, grade_notebook, make_home
+from agentlib.grading import RUNGS, Limits, NoRung, banner, choose_rung, grade_notebook, temporary_home
 from agentlib.grading.border import Child, ChildEnded, Forged
 from agentlib.grading.grade import seed_for
 from agentlib.grading.home import course_version, remove_leftovers
@@ -36,9 +34,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="grading is tried on 
 
 @pytest.fixture(scope="module")
 def home():
-    folder = Path(tempfile.mkdtemp(prefix="agentlib_grading_"))
-    yield make_home(folder)
-    shutil.rmtree(folder)
+    with temporary_home() as made:
+        yield made
 
 
 @pytest.fixture

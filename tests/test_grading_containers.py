@@ -7,10 +7,8 @@ A small program that plays docker stands in where there is none; where docker or
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import tomllib
 from dataclasses import replace
@@ -18,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.grading import RUNGS, Limits, choose_rung, containers, make_home
+from agentlib.grading import RUNGS, Limits, choose_rung, containers, temporary_home
 from agentlib.grading.border import Child, ChildEnded
 from agentlib.grading.containers import (
     IMAGE,
@@ -41,9 +39,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the program that pla
 
 @pytest.fixture(scope="module")
 def home():
-    folder = Path(tempfile.mkdtemp(prefix="agentlib_grading_"))
-    yield make_home(folder)
-    shutil.rmtree(folder)
+    with temporary_home() as made:
+        yield made
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -19,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from agentlib.__main__ import main
-from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, make_home, write_results
+from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
 from agentlib.grading.commands import folder_problem
 from agentlib.grading.folder import find_submissions, printable, read_submission, who
 from agentlib.grading.home import course_version
@@ -43,9 +42,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="grading is tried on 
 
 @pytest.fixture(scope="module")
 def home():
-    folder = Path(tempfile.mkdtemp(prefix="agentlib_grading_"))
-    yield make_home(folder)
-    shutil.rmtree(folder)
+    with temporary_home() as made:
+        yield made
 
 
 def hand_in(folder: Path, **students: bytes) -> Path:

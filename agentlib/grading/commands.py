@@ -126,9 +126,7 @@ def kept_results(out: Path) -> dict[str, bytes]:
 
 
 def taken_over(before: dict[str, bytes], after: dict[str, bytes]) -> str:
-    """Say how many of the results that were there before still hold; "" if there were none."""
-    if not before:
-        return ""
+    """Say how many of the results that were there before still hold."""
     same = sum(after.get(name) == content for name, content in before.items())
     if same:
         return f"{same} of {len(before)} earlier results still hold."
@@ -176,9 +174,8 @@ def run_grade(arguments: argparse.Namespace) -> int:
     write_results(rows, out, arguments.format)
     counts = Counter(row.status for row in rows)
     said = ", ".join(f"{count} {status}" for status, count in counts.items())
-    held = taken_over(before, kept_results(out)) if before else ""
-    if held:
-        print(held)
+    if before:
+        print(taken_over(before, kept_results(out)))
     if arguments.format:
         print(without_number(rows, arguments.format) or "Every student has a number.", file=sys.stderr)
     handed_in = f"{len(rows)} submission{'' if len(rows) == 1 else 's'}"
