@@ -1,8 +1,10 @@
 """A folder of submissions: who handed in what, batches that are killed and go on, and what comes out."""
 
+import contextlib
 import csv
 import io
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -19,6 +21,7 @@ import pytest
 
 from agentlib.__main__ import main
 from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
+from agentlib.grading.batch import EarlyPool
 from agentlib.grading.commands import folder_problem
 from agentlib.grading.folder import find_submissions, printable, read_submission, who
 from agentlib.grading.home import course_version
@@ -296,12 +299,30 @@ def test_one_that_ends_its_grader_costs_nobody_else_a_row(tmp_path, home):
 def test_one_that_kills_its_grader_is_found_in_a_real_pool(tmp_path, home):
     killer = notebook(after=["import os\nos.kill(os.getppid(), 9)"])
     folder = hand_in(tmp_path / "in", ann=RIGHT, ben=killer, cid=RIGHT)
-    rows = grade_folder(batch(folder, tmp_path / "out", home, workers=2))
+    with contextlib.closing(EarlyPool(2, now=2)) as pools:
+        rows = grade_folder(batch(folder, tmp_path / "out", home, workers=2), pools)
     assert [(row.student, row.status, row.points) for row in rows] == [
         ("ann", "graded", 10),
         ("ben", "crashed", 0),
         ("cid", "graded", 10),
     ]
+
+
+def test_the_first_pool_has_begun_before_it_is_asked_for_and_the_next_are_new():
+    before = set(multiprocessing.active_children())
+    with contextlib.closing(EarlyPool(3, now=2)) as pools:
+        begun = set(multiprocessing.active_children()) - before
+        assert len(begun) == 2
+        with pools(3) as first, pools(1) as second:
+            assert first.submit(os.getpid).result() in {process.pid for process in begun}
+            assert second.submit(os.getpid).result() not in {process.pid for process in begun}
+    assert not set(multiprocessing.active_children()) - before
+
+
+def test_a_pool_that_nobody_asks_for_is_ended():
+    before = set(multiprocessing.active_children())
+    EarlyPool(2, now=2).close()
+    assert not set(multiprocessing.active_children()) - before
 
 
 def test_a_batch_that_is_killed_twice_loses_nothing_and_doubles_nothing(tmp_path):
@@ -546,3 +567,7 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys):
     for wrong in ("cell_seconds", "cell_seconds=0", "cell_seconds=x", "colour=1"):
         with pytest.raises(SystemExit):
             main(["grade", str(folder), "--out", str(tmp_path / "out"), "--limit", wrong])
+    for wrong in ("0", "-1", "many", "1.5"):
+        with pytest.raises(SystemExit):
+            main(["grade", str(folder), "--out", str(tmp_path / "out"), "--workers", wrong])
+        assert f"1 or more, is wanted, not '{wrong}'" in capsys.readouterr().err

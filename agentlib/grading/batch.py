@@ -7,6 +7,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +25,7 @@ from agentlib.grading.limits import Limits
 from agentlib.grading.rungs import RUNGS, Rung
 from agentlib.grading.submission import exercise_in
 
-__all__ = ["Batch", "Task", "grade_folder", "grade_task", "local_pool"]
+__all__ = ["Batch", "EarlyPool", "Task", "grade_folder", "grade_task", "local_pool"]
 
 
 LOOK_SECONDS = 2.0
@@ -120,9 +121,34 @@ def end_with_parent() -> None:
 
 
 def local_pool(workers: int) -> Executor:
-    """Make a pool of processes on this machine."""
+    """Make a pool of processes on this machine; on Windows, which has no more for one pool, at most 61."""
+    if sys.platform == "win32":
+        workers = min(workers, 61)
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
+
+
+class EarlyPool:
+    """Makes pools of processes on this machine; those of the first one start at once.
+
+    A process needs a moment to load what grades, and has it while the isolation is tried.
+    workers: how many. now: how many of them start at once.
+    """
+
+    def __init__(self, workers: int, now: int) -> None:
+        self._early: Executor | None = local_pool(workers)
+        for _ in range(min(workers, now)):
+            self._early.submit(os.getpid)  # any small task: a process starts when there is one for it
+
+    def __call__(self, workers: int) -> Executor:
+        """Give the pool that was begun; after that, make one of so many workers."""
+        early, self._early = self._early, None
+        return local_pool(workers) if early is None else early
+
+    def close(self) -> None:
+        """End the processes if nobody has asked for the pool."""
+        if self._early is not None:
+            self._early.shutdown()
 
 
 def grade_folder(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentlib.grading.batch import Batch, Task, grade_folder, grade_task, local_pool
+from agentlib.grading.batch import Batch, EarlyPool, Task, grade_folder, grade_task
 from agentlib.grading.cluster import connect
 from agentlib.grading.folder import find_submissions
 from agentlib.grading.grade import Row
@@ -40,11 +40,20 @@ def limit(text: str) -> tuple[str, float]:
     return name, number
 
 
-def default_workers() -> int:
-    """One process for each core that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def number_of_workers(text: str) -> int:
+    """Read a number of workers; what is not one raises `argparse.ArgumentTypeError`."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"a whole number, 1 or more, is wanted, not {text!r}")
+    return number
+
+
+def cores() -> int:
+    """How many processors this process may use; as many are graded at a time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -78,10 +87,11 @@ def graders(arguments: argparse.Namespace, limits: Limits) -> Iterator[Graders]:
                 still_there=cluster.still_there,
             )
     else:
-        with temporary_home() as home:
+        workers = arguments.workers or cores()
+        early = EarlyPool(workers, now=cores())
+        with contextlib.closing(early), temporary_home() as home:
             choice = choose_rung(home, limits, require, only)
-            said = (banner(choice),)
-            yield Graders(local_pool, default_workers(), rung=choice.rung, home=home, said=said)
+            yield Graders(early, workers, rung=choice.rung, home=home, said=(banner(choice),))
 
 
 OURS = {"results", "feedback", "grades.csv", "grades.json", "class.html"}
@@ -220,7 +230,9 @@ def add_grade(commands: "Commands") -> None:
     parser.add_argument("--out", required=True, help="the folder for results")
     parser.add_argument("--resume", action="store_true", help="take over results in --out that still hold")
     parser.add_argument("--seed", type=int, default=0, help="of the batch; each student's own comes from it")
-    parser.add_argument("--workers", type=int, help="how many are graded at a time (default: one a core)")
+    parser.add_argument(
+        "--workers", type=number_of_workers, help="how many are graded at a time (default: one a core)"
+    )
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the Dask cluster with this scheduler")
     parser.add_argument("--isolation", choices=names, help="take this isolation, even if a safer one works")
     parser.add_argument(

@@ -39,11 +39,12 @@ EXERCISE = "ex01_write_the_loop"
 HERE = [rung for rung in RUNGS if not rung.available()]
 SAFEST = HERE[0]
 ENVIRONMENT = {
-    **os.environ,
+    **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
     "PATH": os.pathsep.join(
         [str(Path(sys.executable).parent), os.environ["PATH"]]
     ),  # nbgrader starts programs
 }
+"""As most people have it: Python compiles a module once and keeps that."""
 
 # A process is said to have used what its parent held when it was started, so a small one starts the others.
 MEASURE = """
