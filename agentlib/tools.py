@@ -11,13 +11,16 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import CoroutineType
-from typing import Any, NamedTuple, NotRequired, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, get_type_hints, overload
 
-from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic_core import ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from agentlib.errors import FatalToolError, ToolError, UnrunError
 from agentlib.messages import Entry, cut, describe, error_result, json_ready, json_text, short, whole
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = ["Tool", "ToolOutcome", "Worker", "failure", "read_tools", "run_tool", "tool", "words_of"]
 
@@ -42,7 +45,7 @@ class Tool:
     risky: bool = False
     repeatable: bool = False
     timeout_seconds: float | None = None
-    arguments: TypeAdapter[Entry] | None = None
+    arguments: "TypeAdapter[Entry] | None" = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, with no check, so that a hand-written loop can use a `Tool` too."""
@@ -135,8 +138,11 @@ def _make_tool(
     )
 
 
-def _argument_check(function: Callable[..., Any], name: str) -> TypeAdapter[Entry] | None:
+def _argument_check(function: Callable[..., Any], name: str) -> "TypeAdapter[Entry] | None":
     """Build the check of the arguments from the signature; None if the function shows no signature."""
+    # Loaded when the first tool is made: to load it takes as long as all the rest of this package.
+    from pydantic import ConfigDict, PydanticUserError, TypeAdapter  # noqa: PLC0415
+
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -171,7 +177,9 @@ def _argument_check(function: Callable[..., Any], name: str) -> TypeAdapter[Entr
         ) from problem
 
 
-def _schema(arguments: TypeAdapter[Entry] | None, name: str) -> Entry:
+def _schema(arguments: "TypeAdapter[Entry] | None", name: str) -> Entry:
+    from pydantic import PydanticUserError  # noqa: PLC0415  see above
+
     if arguments is None:
         return {"type": "object", "additionalProperties": True}
     try:

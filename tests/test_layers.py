@@ -53,6 +53,7 @@ LAZY = {
     "nbgrader",
     "openai",
     "PIL",
+    "pydantic",
     "sandlock",
     "tqdm",
     "xllamacpp",

@@ -2,7 +2,6 @@
 
 import builtins
 import contextlib
-import copy
 import io
 import json
 import linecache
@@ -12,7 +11,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any, NoReturn
@@ -246,7 +244,7 @@ class _Border:
             if CALL in value:
                 return self.function(value[CALL])
             return {key: self.inside(item) for key, item in value.items()}
-        return copy.deepcopy(value)
+        return [self.inside(item) for item in value] if isinstance(value, list) else value
 
     def function(self, name: str) -> Callable[..., Any]:
         """Make a function that is played on the other side."""
@@ -308,8 +306,12 @@ def cell_words(name: str, lines: Sequence[str]) -> str:
 def error_of(problem: BaseException, function: Callable[..., Any] | None = None) -> Entry:
     """Describe an error with the learner's own line: the deepest one in the file of their function."""
     own = getattr(getattr(function, "__code__", None), "co_filename", None)
-    frames = list(traceback.walk_tb(problem.__traceback__))
-    theirs = [(frame, line) for frame, line in frames if not frame.f_code.co_filename.startswith(OUR_DIR)]
+    theirs = []
+    step = problem.__traceback__
+    while step is not None:
+        if not step.tb_frame.f_code.co_filename.startswith(OUR_DIR):
+            theirs.append((step.tb_frame, step.tb_lineno))
+        step = step.tb_next
     in_file = [(frame, line) for frame, line in theirs if frame.f_code.co_filename == own]
     line, code, place = 0, "", ""
     for frame, number in (in_file or theirs[:1])[-1:]:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -63,19 +64,22 @@ class Child:
         self._ended = ""
         self._last_id = 0
         self._looked = time.monotonic()
-        self._inbox: queue.Queue[bytes | Forged | None] = queue.Queue(maxsize=8)
+        self._lines: deque[bytes] = deque()
+        self._rest = b""
+        self._chunks: queue.Queue[bytes] | None = None
         self._started = rung.start(home, limits)
         self._process = self._started.process
-        for pipe, reader in (
-            (self._process.stdout, self._read_messages),
-            (self._process.stderr, self._read_output),
-        ):
-            assert pipe is not None
-            threading.Thread(target=reader, args=(pipe,), daemon=True).start()
-        assert self._process.stdin is not None
-        self._stdin = self._process.stdin
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin is not None
+        assert stdout is not None
+        assert stderr is not None
+        self._stdin, self._stdout = stdin, stdout
         if os.name == "posix":
-            os.set_blocking(self._stdin.fileno(), False)
+            os.set_blocking(stdin.fileno(), False)
+        else:  # Windows cannot wait for a pipe and for a clock at the same time
+            self._chunks = queue.Queue(maxsize=8)
+            threading.Thread(target=self._read_chunks, args=(stdout, self._chunks), daemon=True).start()
+        threading.Thread(target=self._read_output, args=(stderr,), daemon=True).start()
         try:
             started = self._started
             first = {"limits": asdict(limits), "user": started.user, "guarded": started.guarded}
@@ -139,14 +143,10 @@ class Child:
         data = memoryview(json.dumps(message).encode() + b"\n")
         while data:
             try:
-                if os.name == "posix":
-                    _, ready, _ = select.select([], [self._stdin], [], LOOK_SECONDS)
-                    if not ready:
-                        self._look(until)
-                        continue
                 data = data[os.write(self._stdin.fileno(), data) :]
-            except BlockingIOError:
-                continue
+            except BlockingIOError:  # the pipe is full
+                select.select([], [self._stdin], [], LOOK_SECONDS)
+                self._look(until)
             except OSError:
                 raise self._gone() from None
 
@@ -154,15 +154,10 @@ class Child:
         while True:
             if time.monotonic() - self._looked >= LOOK_SECONDS:
                 self._look(until)
-            try:
-                line = self._inbox.get(timeout=LOOK_SECONDS)
-            except queue.Empty:
-                continue
-            break
-        if line is None:
-            raise self._gone()
-        if isinstance(line, Forged):
-            raise self._forged(str(line))
+            if self._lines:
+                line = self._lines.popleft()
+                break
+            self._take(self._next_chunk())
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -191,27 +186,43 @@ class Child:
 
     # --- what comes out of the pipes
 
-    def _read_messages(self, pipe: IO[bytes]) -> None:
-        """Cut what arrives into lines, none too long, and wait while nobody takes them."""
-        rest = b""
-        with pipe, contextlib.suppress(OSError):
-            while chunk := os.read(pipe.fileno(), 65536):
-                *lines, rest = (rest + chunk).split(b"\n")
-                if not all(self._put(line) for line in lines):
-                    return
-                if len(rest) > self.limits.message_bytes:
-                    self._put(Forged(f"a message of more than {self.limits.message_bytes:,} bytes"))
-                    return
-        self._put(Forged("half a message") if rest else None)
+    def _take(self, chunk: bytes | None) -> None:
+        """Cut what has come into lines, none too long. None: nothing has come; b"": nothing will any more."""
+        if chunk is None:
+            return
+        if not chunk:
+            raise self._forged("half a message") if self._rest else self._gone()
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        self._lines.extend(lines)
+        if not lines and len(self._rest) > self.limits.message_bytes:
+            raise self._forged(f"a message of more than {self.limits.message_bytes:,} bytes")
 
-    def _put(self, line: bytes | Forged | None) -> bool:
-        while not self._ended:
-            try:
-                self._inbox.put(line, timeout=LOOK_SECONDS)
-                return True
-            except queue.Full:
-                continue
-        return False
+    def _next_chunk(self) -> bytes | None:
+        """Wait a moment for what the child sends. Reading it here, not in a thread, halves its cost."""
+        if self._chunks is not None:
+            with contextlib.suppress(queue.Empty):
+                return self._chunks.get(timeout=LOOK_SECONDS)
+            return None
+        ready, _, _ = select.select([self._stdout], [], [], LOOK_SECONDS)
+        return self._read(self._stdout) if ready else None
+
+    def _read(self, pipe: IO[bytes]) -> bytes:
+        """Read what is there; b"" at the end."""
+        try:
+            return os.read(pipe.fileno(), 65536)
+        except OSError:
+            return b""
+
+    def _read_chunks(self, pipe: IO[bytes], chunks: "queue.Queue[bytes]") -> None:
+        """Pass on what arrives, and wait while nobody takes it. Runs in a thread, which closes the pipe."""
+        with pipe:
+            chunk = b"begin"
+            while chunk and not self._ended:
+                chunk = self._read(pipe)
+                while not self._ended:
+                    with contextlib.suppress(queue.Full):
+                        chunks.put(chunk, timeout=LOOK_SECONDS)
+                        break
 
     def _read_output(self, pipe: IO[bytes]) -> None:
         """Keep the begin of what is printed, and count all of it."""
@@ -245,7 +256,9 @@ class Child:
         if self._started.user is not None and self._started.folder is not None:
             kill_user(self._started.user)
         with contextlib.suppress(OSError):
-            self._stdin.close()  # the two readers close their own pipes
+            self._stdin.close()  # a thread that reads closes its own pipe
+            if self._chunks is None:
+                self._stdout.close()
         if self._started.folder is not None:
             shutil.rmtree(self._started.folder, ignore_errors=True)
 

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
@@ -35,10 +36,12 @@ NEEDED = ("pydantic_core", "pydantic", "numpy", "matplotlib")
 
 START = '''"""Starts the child: finds the packages, puts a stand-in for agentlib.checks, and serves."""
 
+import gc
 import importlib.util
 import sys
 import types
 
+gc.disable()  # what is loaded here stays
 home, *packages = sys.argv[1:]
 sys.path[:0] = [home]
 sys.path += packages
@@ -73,6 +76,7 @@ checks.check = lambda *given, **named: None  # a notebook may check itself; here
 agentlib.checks = sys.modules["agentlib.checks"] = checks
 from agentlib.checks.child import main
 
+gc.enable()
 main()
 '''
 
@@ -102,13 +106,15 @@ class Home:
 def make_home(folder: Path) -> Home:
     """Fill an empty folder with what a child needs. Other users may read it, since a child may be one."""
     copy = folder / "agentlib"
+    if not sys.dont_write_bytecode:  # compiled where it stands, it is compiled for the next home, too
+        compileall.compile_dir(PACKAGE_DIR, quiet=2)
     shutil.copytree(PACKAGE_DIR, copy, ignore=lambda directory, names: LEFT_OUT & set(names))
     (copy / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
     (folder / "runner").mkdir()
     for name in RUNNER:
         shutil.copy2(PACKAGE_DIR / name, folder / "runner" / Path(name).name)
     (folder / "start.py").write_text(START, encoding="utf-8")
-    # Most of it is compiled already: a copy keeps its file's time, by which Python knows that it is current.
+    # A copy keeps its file's time, by which Python knows that what is compiled is current.
     compileall.compile_dir(folder, quiet=2)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
