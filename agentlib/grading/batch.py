@@ -171,10 +171,10 @@ def grade_folder(
     batch.results.mkdir(parents=True, exist_ok=True)
     version = _version(batch)
     rows: dict[str, Row] = {}
-    texts: dict[str, str] = {}
+    known: dict[str | bytes, Any] = {}
 
     def keep(key: str, row: Row, digest: str = "") -> None:
-        rows[key] = replace(row, report=_with_shared(row.report, texts))
+        rows[key] = replace(row, report=_with_shared(row.report, known))
         if digest:
             _write(batch.results / f"{key}.json", {"digest": digest, "row": row.as_dict()})
         if progress is not None:
@@ -260,15 +260,17 @@ def _run(
             executor.shutdown(wait=True)
 
 
-def _with_shared(value: Any, texts: dict[str, str]) -> Any:
-    """Copy plain data so that equal texts are one object: the reports of a class say the same many times."""
+def _with_shared(value: Any, known: dict[str | bytes, Any]) -> Any:
+    """Copy plain data so that equal parts are one object: the reports of a class say the same many times."""
     if isinstance(value, str):
-        return texts.setdefault(value, value)
+        return known.setdefault(value, value)
     if isinstance(value, dict):
-        return {_with_shared(key, texts): _with_shared(item, texts) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_with_shared(item, texts) for item in value]
-    return value
+        value = {_with_shared(key, known): _with_shared(item, known) for key, item in value.items()}
+    elif isinstance(value, list):
+        value = [_with_shared(item, known) for item in value]
+    else:
+        return value
+    return known.setdefault(hashlib.sha256(json.dumps(value).encode()).digest(), value)
 
 
 def _crashed(task: Task, why: str) -> Row:

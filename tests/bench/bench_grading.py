@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -35,6 +36,9 @@ MANY_SECONDS = 300
 """A class of 3,000 takes at most so long. Reported."""
 
 COUNT, MANY = 30, 3_000
+TIMES = 7
+"""A class of 30 takes two seconds, too few to measure once: it is graded so many times."""
+
 EXERCISE = "ex01_write_the_loop"
 HERE = [rung for rung in RUNGS if not rung.available()]
 SAFEST = HERE[0]
@@ -121,12 +125,20 @@ def hand_in(folder: Path, count: int) -> Path:
     return folder
 
 
-def ours(folder: Path, out: Path, count: int, isolation: str) -> Cost:
-    words = ["-m", "agentlib", "grade", str(folder), "--out", str(out), "--quiet", "--isolation", isolation]
-    took = cost(count, *words)
-    rows = json.loads((out / "grades.json").read_text(encoding="utf-8"))
-    assert [row["points"] for row in rows] == [10, 9] * (count // 2)
-    return took
+def ours(folder: Path, out: Path, count: int, isolation: str, times: int = TIMES) -> Cost:
+    """Grade a folder so many times; the medians count."""
+    took = []
+    for number in range(times):
+        place = out / str(number)
+        words = ["grade", str(folder), "--out", str(place), "--quiet", "--isolation", isolation]
+        took.append(cost(count, "-m", "agentlib", *words))
+        rows = json.loads((place / "grades.json").read_text(encoding="utf-8"))
+        assert [row["points"] for row in rows] == [10, 9] * (count // 2)
+    return Cost(
+        median(one.seconds for one in took),
+        median(one.cpu for one in took),
+        max(one.megabytes for one in took),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +215,7 @@ def test_a_hundred_times_as_many_need_no_more_time_each_and_little_more_memory(
     submitted, tmp_path, record_property
 ):
     few = ours(submitted, tmp_path / "few", COUNT, SAFEST.name)
-    many = ours(hand_in(tmp_path / "in", MANY), tmp_path / "many", MANY, SAFEST.name)
+    many = ours(hand_in(tmp_path / "in", MANY), tmp_path / "many", MANY, SAFEST.name, times=1)
     total = many.seconds * MANY
     goal = f"{MANY:,} in {total:.0f} s, at most {MANY_SECONDS}: {met(total <= MANY_SECONDS)}"
     what = f"a submission of {MANY:,}, {SAFEST.name}"
