@@ -124,7 +124,10 @@ def local_pool(workers: int) -> Executor:
     """Make a pool of processes on this machine; on Windows, which has no more for one pool, at most 61."""
     if sys.platform == "win32":
         workers = min(workers, 61)
-    context = multiprocessing.get_context("spawn")
+    has_server = "forkserver" in multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if has_server else "spawn")
+    if has_server:
+        context.set_forkserver_preload([__name__])  # what grades is loaded once, and each worker is a copy
     return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
 
 

@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,8 +51,10 @@ ENVIRONMENT = {
 
 # A process is said to have used what its parent held when it was started, so a small one starts the others.
 MEASURE = """
-import resource, subprocess, sys
+import resource, subprocess, sys, time
+began = time.perf_counter()
 subprocess.run(sys.argv[1:], check=True)
+print(time.perf_counter() - began)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
@@ -108,12 +109,12 @@ def busy_seconds() -> float:
 
 def cost(count: int, *command: str) -> Cost:
     """Run a command that grades so many."""
-    busy, began = busy_seconds(), time.perf_counter()
+    busy = busy_seconds()
     measured = [sys.executable, "-S", "-c", MEASURE, sys.executable, *command]
     done = subprocess.run(measured, check=True, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
-    seconds = time.perf_counter() - began
     used = busy_seconds() - busy
-    return Cost(seconds / count, used / count, int(done.stdout.splitlines()[-1]) / 1_000)
+    *_, seconds, kilobytes = done.stdout.splitlines()
+    return Cost(float(seconds) / count, used / count, int(kilobytes) / 1_000)
 
 
 def hand_in(folder: Path, count: int) -> Path:
