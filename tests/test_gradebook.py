@@ -144,6 +144,26 @@ def test_the_best_file_counts_and_a_student_is_known_by_number_too(tmp_path, fre
     assert scores(fresh) == {"1234": {EX01: 8.0}}
 
 
+def test_a_student_whom_moodle_numbers_anew_in_each_assignment_is_added_once(tmp_path, fresh):
+    rows = [row("Ann Lee", number="11"), row("Ann Lee", EX02, 4, number="22")]
+    assert put(tmp_path, fresh, *rows, words=("--add-students",)) == 0
+    assert scores(fresh) == {"Ann Lee": {EX01: 7.0, EX02: 4.0}}
+
+
+def test_two_students_of_one_name_are_not_mixed_up(tmp_path, fresh, capsys):
+    rows = [row("Ann Lee", number="11", points=3), row("Ann Lee", number="12", points=9), row("ben")]
+    assert put(tmp_path, fresh, *rows, words=("--add-students",)) == 1
+    said = capsys.readouterr().err
+    assert "Several students are named Ann Lee" in said
+    assert "number 11" in said
+    assert "number 12" in said
+    assert scores(fresh) == {"ben": {EX01: 7.0}}
+    with Gradebook(f"sqlite:///{fresh}") as gradebook:
+        gradebook.add_student("12")
+    assert put(tmp_path, fresh, *rows) == 1
+    assert scores(fresh) == {"12": {EX01: 9.0}, "ben": {EX01: 7.0}}
+
+
 def test_what_is_not_known_is_said_and_the_rest_is_put_in(tmp_path, fresh, capsys):
     with Gradebook(f"sqlite:///{fresh}") as gradebook:
         gradebook.add_student("ann")

@@ -3,7 +3,8 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,16 @@ def graded_cell(gradebook: Any, exercise: str, assignment: str) -> str:
     return name
 
 
+def shared_names(points: Mapping[tuple[str, str], Mapping[str, int]]) -> set[str]:
+    """Find the names that several students have: two numbers with one name handed in the same exercise.
+
+    points: by name and number, for each exercise. One student may have several numbers: Moodle gives another
+    in each assignment.
+    """
+    counts = Counter((student, exercise) for (student, _), theirs in points.items() for exercise in theirs)
+    return {student for (student, _), count in counts.items() if count > 1}
+
+
 def import_grades(
     rows: Sequence[Row], gradebook: Any, assignment: str | None = None, *, add_students: bool = False
 ) -> tuple[int, list[str]]:
@@ -130,17 +141,25 @@ def import_grades(
         if not row.exercise
     ]
     known = {str(student.id) for student in gradebook.students}
+    namesakes = shared_names(points)
     for (student, number), theirs in points.items():
         wanted = {name: value for name, value in theirs.items() if name in places}
-        found = next((name for name in (student, number) if name in known), student if add_students else None)
-        if found is None:
-            if wanted:
-                problems.append(
-                    f"The gradebook has no student {student}. Add them there, or use --add-students."
-                )
+        shared = student in namesakes  # then the name alone does not tell whose the points are
+        names = (number,) if shared else (student, number)
+        found = next((name for name in names if name in known), None)
+        if found is None and wanted and shared:
+            problems.append(
+                f"Several students are named {student}; the points of the one with number {number or 'none'} "
+                "are not in the gradebook. Add a student of that number there, or enter them by hand."
+            )
+        elif found is None and wanted and not add_students:
+            problems.append(f"The gradebook has no student {student}. Add them there, or use --add-students.")
+        if found is None and (shared or not add_students):
             continue
+        found = found or student
         if found not in known:
             gradebook.add_student(found)
+            known.add(found)  # Moodle numbers a student anew in each assignment: the name comes again
         for exercise, value in wanted.items():
             place, cell = places[exercise]
             with gradebook.db.no_autoflush:  # else its database warns of half a submission
