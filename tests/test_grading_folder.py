@@ -79,6 +79,9 @@ def threads(workers: int) -> Executor:
         (f"Ann Lee_1234_assignsubmission_file_{NAME}", "Ann Lee", "1234"),
         (f"leeann_5678_91011_{NAME}", "leeann", "5678"),
         (f"leeann_LATE_5678_91011_{NAME}", "leeann", "5678"),
+        ("Ann Lee_1234_assignsubmission_onlinetext/onlinetext.html", "Ann Lee", "1234"),
+        ("leeann_LATE_5678_text.html", "leeann", "5678"),
+        ("leeann_5678_link.html", "leeann", "5678"),
         (f"ann_{NAME}", "ann", ""),
         ("ex01_write_the_loop_ann.ipynb", "ann", ""),
         ("ann - ex01.ipynb", "ann", ""),
@@ -135,6 +138,56 @@ def test_an_empty_folder_of_nbgrader_and_folders_without_end_have_their_rows(tmp
     found = find_submissions(tmp_path)
     assert [one.student for one in found] == ["ann", "ben"]
     assert "too deep" in found[1].problem
+
+
+def zipped(path: Path, *names: str) -> None:
+    """Make an archive that holds, under each of these names, a solution."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, RIGHT)
+
+
+def test_who_handed_in_no_notebook_has_a_row_in_a_class_download_too(tmp_path):
+    zipped(
+        tmp_path / "moodle.zip",
+        f"Ann A_11_assignsubmission_file/{NAME}",
+        "Ann A_11_assignsubmission_file/notes.pdf",
+        "Ben B_12_assignsubmission_file/notes.pdf",
+        "Ben B_12_assignsubmission_file/work.zip",
+        "Cid C_13_assignsubmission_file/ex01.py",
+        "Dee D_14_assignsubmission_onlinetext/onlinetext.html",
+        "readme.txt",
+    )
+    zipped(tmp_path / "canvas.zip", f"aann_21_91_{NAME}", "bben_22_92_work.zip", "ccid_LATE_23_text.html")
+    (tmp_path / "ddee_24_94_ex01.py").write_bytes(b"")
+    found = {one.number: one.problem for one in find_submissions(tmp_path)}
+    assert len(found) == len(find_submissions(tmp_path)) == 8
+    assert sorted(number for number, problem in found.items() if not problem) == ["11", "21"]
+    assert all("no notebook" in problem for number, problem in found.items() if number not in ("11", "21"))
+    assert [number for number, problem in found.items() if "unpack the outer one" in problem] == ["12", "22"]
+
+
+def test_each_download_is_looked_at_by_itself(tmp_path):
+    zipped(tmp_path / "first.zip", f"aann_21_91_{NAME}")
+    zipped(tmp_path / "second.zip", "aann_21_92_ex02.py")
+    found = find_submissions(tmp_path)
+    assert [(one.exercise, bool(one.problem)) for one in found] == [
+        ("ex01_write_the_loop", False),
+        ("ex02_three_stops", True),
+    ]
+
+
+def test_an_archive_of_one_student_tells_whose_it_is(tmp_path):
+    zipped(tmp_path / "ann.zip", NAME)
+    zipped(tmp_path / "bendoe_12_345_work.zip", f"stuff/{NAME}")
+    zipped(tmp_path / "class.zip", f"cid_{NAME}", f"dee/{NAME}", "eve.ipynb")
+    assert [(one.student, one.number) for one in find_submissions(tmp_path)] == [
+        ("ann", ""),
+        ("bendoe", "12"),
+        ("cid", ""),
+        ("dee", ""),
+        ("eve", ""),
+    ]
 
 
 def test_archives_are_read_and_never_unpacked(tmp_path):

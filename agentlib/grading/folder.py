@@ -3,7 +3,7 @@
 import os
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -18,10 +18,19 @@ SKIPPED = re.compile(r"\.ipynb_checkpoints|\.git|\.venv|__MACOSX|__pycache__|\._
 DEEPEST = 20
 """Folders inside each other."""
 
-# "Name_123_assignsubmission_file" (a folder) or "Name_123_assignsubmission_file_ex01.ipynb"
-MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_file(?:_|$)(?P<rest>.*)", re.DOTALL)
-# "doejane_123_4567_ex01.ipynb", or with "LATE_" before the numbers
-CANVAS = re.compile(r"(?P<name>.+?)_(?:LATE_)?(?P<number>\d+)_\d+_(?P<rest>.+)", re.DOTALL)
+NO_NOTEBOOK = "There is no notebook in what was handed in."
+NESTED = " It is an archive in an archive: unpack the outer one, and grade again."
+
+# "Name_123_assignsubmission_file" (a folder) or "Name_123_assignsubmission_file_ex01.ipynb"; a text that was
+# written in Moodle has "onlinetext" there
+MOODLE = re.compile(
+    r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)(?P<rest>.*)", re.DOTALL
+)
+# "doejane_123_4567_ex01.ipynb", or with "LATE_" before the numbers; a text or an address that was written in
+# Canvas is "doejane_123_text.html" or "doejane_123_link.html"
+CANVAS = re.compile(
+    r"(?P<name>.+?)_(?:LATE_)?(?P<number>\d+)_(?:\d+_(?P<rest>.+)|(?:text|link)\.html)", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -50,8 +59,30 @@ def printable(name: str) -> str:
 
 def find_submissions(folder: Path) -> list[Submission]:
     """List what was handed in, by student, exercise and file. Raises OSError if there is no folder."""
-    found = list(_walk(folder, ()))
+    found = _with_one_row_each(_walk(folder, ()))
     return sorted(found, key=lambda submission: (submission.student, submission.exercise, submission.file))
+
+
+def _with_one_row_each(all_found: Iterable[Submission]) -> list[Submission]:
+    """Leave out a student's other files where there is a notebook, and all but one where there is none.
+
+    Each download of a learning system is looked at by itself: it is one assignment.
+    """
+    rows: list[Submission] = []
+    others: dict[tuple[str, str, Path | None], Submission] = {}
+    for found in all_found:
+        if found.problem.startswith(NO_NOTEBOOK):
+            if found.problem != NO_NOTEBOOK or _whose(found) not in others:  # the row that says more
+                others[_whose(found)] = found
+        else:
+            rows.append(found)
+    have = {_whose(found) for found in rows}
+    return rows + [found for whose, found in others.items() if whose not in have]
+
+
+def _whose(found: Submission) -> tuple[str, str, Path | None]:
+    """Tell the student, and the download that it comes from."""
+    return found.student, found.number, None if found.member is None else found.path
 
 
 def _walk(folder: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
@@ -75,11 +106,13 @@ def _look_at(entry: os.DirEntry[str], parts: tuple[str, ...]) -> Iterator[Submis
         yield _submission(parts, path, problem="" if regular else "This is no file.")
     elif is_archive:
         yield from _members(path, parts)
+    elif len(parts) == 1 and who(parts)[1]:
+        yield _submission(parts, path, problem=NO_NOTEBOOK)
 
 
 def _in_folder(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
     """Look into a folder; a student's folder has a row even if nothing is in it."""
-    problem = "There is no notebook in this folder."
+    problem = NO_NOTEBOOK
     inside: list[Submission] = []
     if len(parts) > DEEPEST:
         problem = "The folders are nested too deep."
@@ -89,7 +122,7 @@ def _in_folder(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
         except OSError as error:
             problem = f"The folder cannot be read ({error.strerror})."
     is_students = (len(parts) == 1 and parts[0] != "submitted") or parts[-2:-1] == ("submitted",)
-    if not inside and (is_students or "no notebook" not in problem):
+    if not inside and (is_students or problem != NO_NOTEBOOK):
         yield _submission((*parts, ""), path, problem=problem)
     yield from inside
 
@@ -100,12 +133,18 @@ def _members(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
         with zipfile.ZipFile(path) as archive:
             for number, member in enumerate(archive.infolist()):
                 inside = [part for part in PurePosixPath(member.filename).parts if part not in ("/", "..")]
-                hidden = any(SKIPPED.fullmatch(part) for part in inside)
-                if inside and inside[-1].lower().endswith(".ipynb") and not hidden and not member.is_dir():
-                    # An archive at the top is a whole class; one in a student's folder is that student's.
-                    yield _submission((*parts[:-1], *inside), path, number, archive_name=parts[-1])
-    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as problem:
-        yield _submission(parts, path, problem=f"The archive cannot be read ({problem}).")
+                if not inside or any(SKIPPED.fullmatch(part) for part in inside):
+                    continue
+                # An archive at the top is a whole class; one in a student's folder is that student's.
+                where = (*parts[:-1], *inside)
+                if inside[-1].lower().endswith(".ipynb") and not member.is_dir():
+                    yield _submission(where, path, number, archive_name=parts[-1])
+                elif len(parts) == 1 and who(where)[1]:
+                    nested = inside[-1].lower().endswith(".zip")
+                    problem = NO_NOTEBOOK + NESTED * nested
+                    yield _submission(where, path, number, problem, archive_name=parts[-1])
+    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
+        yield _submission(parts, path, problem=f"The archive cannot be read ({error}).")
 
 
 def _submission(
@@ -117,6 +156,11 @@ def _submission(
 ) -> Submission:
     exercise = _exercise(parts)
     student, number = who(parts, exercise)
+    if archive_name and not number:
+        of_archive = who((archive_name,), exercise)
+        # "bendoe_123_4567_work.zip" is one student's, and so is "ben.zip" if what is in it bears no name.
+        if of_archive[1] or (len(parts) == 1 and exercise and student == Path(parts[0]).stem):
+            student, number = of_archive
     file = "/".join(filter(None, (archive_name and f"{archive_name}:", *parts)))
     return Submission(printable(student), number, exercise, printable(file), path, member, problem)
 
@@ -136,7 +180,8 @@ def who(parts: tuple[str, ...], exercise: str = "") -> tuple[str, str]:
 
     nbgrader: [submitted/]STUDENT/ASSIGNMENT/FILE. Moodle: NAME_NUMBER_assignsubmission_file, as a folder or
     at the begin of a file's name. Canvas: name_NUMBER_NUMBER_FILE. Else the first folder is the student, or,
-    with no folder, what the file's name says besides the exercise.
+    with no folder, what the file's name says besides the exercise. A text that was written in Moodle or
+    Canvas tells its student, too.
     """
     if "submitted" in parts[:-1]:
         parts = parts[parts.index("submitted") + 1 :]
