@@ -100,6 +100,45 @@ def test_a_message_of_just_the_longest_size_passes_and_one_byte_more_does_not(ho
         child.end()
 
 
+THREADS = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+def many(model, n):
+    with ThreadPoolExecutor(6) as pool:
+        return list(pool.map(model, range(n)))
+def late(model):
+    done = threading.Event()
+    def go_on():
+        done.wait(5)
+        try:
+            model("late")
+        except RuntimeError as problem:
+            said.append(str(problem))
+    threading.Thread(target=go_on).start()
+    said.append(done)
+    return model("in time")
+def end():
+    import time
+    said[0].set()
+    while len(said) < 2:
+        time.sleep(0.01)
+    return said[1:]
+said = []
+"""
+
+
+def test_calls_from_several_threads_get_each_its_own_answer(child):
+    run(child, THREADS, "many")
+    outcome = call(child, "many", {"$call": "model"}, 60, called=lambda name, args, _: {"gave": args})
+    assert outcome["returned"] == [[number] for number in range(60)]
+
+
+def test_a_thread_that_goes_on_after_its_function_gets_no_answer_and_disturbs_nothing(child):
+    run(child, THREADS, "late", "end")
+    assert call(child, "late", {"$call": "model"}, called=lambda *_: {"gave": 1})["returned"] == 1
+    assert call(child, "end")["returned"] == ["the function has ended already"]
+
+
 def test_what_is_too_long_to_be_asked_raises_in_the_learners_own_line(home):
     limits = dataclasses.replace(SHORT, message_bytes=2_000)
     child = Child(LAST, home, limits, time.monotonic() + 20)

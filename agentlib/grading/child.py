@@ -11,6 +11,7 @@ run code. Nothing else of the grader is there.
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
@@ -167,17 +168,22 @@ class Child:
     def call(self, request: Entry) -> Entry:
         """Call one of the learner's functions and give its outcome."""
         count = 0
+        is_over = False
+        turn = threading.Lock()  # the learner's code may call from several threads, and each wants its own answer
 
         def called(name: str, args: list[Any], kwargs: Entry) -> Entry:
             nonlocal count
-            count += 1
-            message = {"id": request["id"], "n": count, "call": name, "args": args, "kwargs": kwargs}
-            if not self.border.send(message):
-                count -= 1
-                error = {"type": "ValueError", "message": "what was given is too long to be passed on"}
-                return {"raises": error}
-            answer: Entry = self.border.read()["answer"]
-            return answer
+            with turn:
+                if is_over:
+                    return {"raises": {"type": "RuntimeError", "message": "the function has ended already"}}
+                count += 1
+                message = {"id": request["id"], "n": count, "call": name, "args": args, "kwargs": kwargs}
+                if not self.border.send(message):
+                    count -= 1
+                    error = {"type": "ValueError", "message": "what was given is too long to be passed on"}
+                    return {"raises": error}
+                answer: Entry = self.border.read()["answer"]
+                return answer
 
         name = request["request"]["function"]
         learner = LearnerHere({name: self.ran.names[name]})
@@ -185,6 +191,9 @@ class Child:
             return learner.run(request["request"], _or_exit(called), request["seconds"])
         except KeyboardInterrupt as interrupt:  # raised by the learner's own code: there is no keyboard here
             return {"raised": error_of(interrupt)}
+        finally:
+            with turn:  # a thread that goes on must not get between this call and the next
+                is_over = True
 
 
 def _or_exit(called: Callable[[str, list[Any], Entry], Entry]) -> Callable[[str, list[Any], Entry], Entry]:
