@@ -169,7 +169,7 @@ class Child:
         """Call one of the learner's functions and give its outcome."""
         count = 0
         is_over = False
-        turn = threading.Lock()  # the learner's code may call from several threads, and each wants its own answer
+        turn = threading.Lock()  # several threads may call, and each wants the answer to its own call
 
         def called(name: str, args: list[Any], kwargs: Entry) -> Entry:
             nonlocal count
