@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from agentlib.__main__ import main
+from agentlib.checks.notebook import NotebookProblem
 from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
 from agentlib.grading.batch import EarlyPool
 from agentlib.grading.commands import folder_problem
@@ -74,6 +75,9 @@ def threads(workers: int) -> Executor:
         (f"ann/ex01/{NAME}", "ann", ""),
         (f"submitted/ann/ex01/{NAME}", "ann", ""),
         (f"course/submitted/ann/ex01/{NAME}", "ann", ""),
+        ("submitted/ann/ex01/ben_12_345_ex01.ipynb", "ann", ""),
+        ("submitted/ann/ex01/Ben_12_assignsubmission_file/ex01.ipynb", "ann", ""),
+        (f"submitted/Ann Lee_1234_assignsubmission_file/{NAME}", "Ann Lee", "1234"),
         (f"Ann Lee_1234_assignsubmission_file/{NAME}", "Ann Lee", "1234"),
         (f"Ann Lee_1234_assignsubmission_file_/{NAME}", "Ann Lee", "1234"),
         (f"Ann Lee_1234_assignsubmission_file_{NAME}", "Ann Lee", "1234"),
@@ -114,11 +118,35 @@ def test_links_are_not_followed(tmp_path):
     (folder / "ann" / "ex01.ipynb").symlink_to(secret)
     (folder / "ben").symlink_to(tmp_path)
     os.mkfifo(folder / "ann" / "ex02.ipynb")
+    os.mkfifo(folder / "cid.zip")
     problems = {one.file: one.problem for one in find_submissions(folder)}
     assert "link" in problems["ann/ex01.ipynb"]
     assert "link" in problems["ben"]
     assert "no file" in problems["ann/ex02.ipynb"]
-    assert len(problems) == 4
+    assert "no file" in problems["cid.zip"]
+    assert len(problems) == 5
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "nothing"])
+def test_a_file_that_has_become_something_else_is_not_read(tmp_path, kind):
+    (tmp_path / "secret").write_bytes(RIGHT)
+    folder = hand_in(tmp_path / "in", ann=WRONG)
+    (found,) = find_submissions(folder)
+    found.path.unlink()
+    make = {"link": lambda: found.path.symlink_to(tmp_path / "secret"), "pipe": lambda: os.mkfifo(found.path)}
+    make |= {"folder": found.path.mkdir, "nothing": lambda: None}
+    make[kind]()
+    with pytest.raises(NotebookProblem, match="cannot be read"):
+        read_submission(found, Limits())
+
+
+def test_an_archive_of_very_many_files_is_not_gone_through(tmp_path, monkeypatch):
+    monkeypatch.setattr("agentlib.grading.folder.MOST_MEMBERS", 3)
+    zipped(tmp_path / "class.zip", *(f"{name}/{NAME}" for name in "abc"))
+    assert [one.problem for one in find_submissions(tmp_path)] == ["", "", ""]
+    zipped(tmp_path / "class.zip", *(f"{name}/{NAME}" for name in "abcd"))
+    (found,) = find_submissions(tmp_path)
+    assert "more than 3 files" in found.problem
 
 
 def test_a_folder_without_a_notebook_has_its_row_and_hidden_copies_have_none(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ SKIPPED = re.compile(r"\.ipynb_checkpoints|\.git|\.venv|__MACOSX|__pycache__|\._
 """What computers put beside a student's files."""
 DEEPEST = 20
 """Folders inside each other."""
+MOST_MEMBERS = 10_000
+"""Files in one archive: its list is read anew for each of them."""
 
 NO_NOTEBOOK = "There is no notebook in what was handed in."
 NESTED = " It is an archive in an archive: unpack the outer one, and grade again."
@@ -104,8 +107,10 @@ def _look_at(entry: os.DirEntry[str], parts: tuple[str, ...]) -> Iterator[Submis
     elif is_notebook:
         regular = entry.is_file()
         yield _submission(parts, path, problem="" if regular else "This is no file.")
-    elif is_archive:
+    elif is_archive and entry.is_file():
         yield from _members(path, parts)
+    elif is_archive:
+        yield _submission(parts, path, problem="This is no file.")
     elif len(parts) == 1 and who(parts)[1]:
         yield _submission(parts, path, problem=NO_NOTEBOOK)
 
@@ -131,6 +136,8 @@ def _members(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
     """List the notebooks in an archive. Nothing is unpacked, so that no name in it can lead anywhere."""
     try:
         with zipfile.ZipFile(path) as archive:
+            if len(archive.infolist()) > MOST_MEMBERS:
+                raise ValueError(f"more than {MOST_MEMBERS:,} files are in it")
             for number, member in enumerate(archive.infolist()):
                 inside = [part for part in PurePosixPath(member.filename).parts if part not in ("/", "..")]
                 if not inside or any(SKIPPED.fullmatch(part) for part in inside):
@@ -185,6 +192,8 @@ def who(parts: tuple[str, ...], exercise: str = "") -> tuple[str, str]:
     """
     if "submitted" in parts[:-1]:
         parts = parts[parts.index("submitted") + 1 :]
+        if len(parts) > 1 and not MOODLE.fullmatch(parts[0]):
+            return parts[0], ""  # whatever the student has called what is inside: it is no other student's
     for part in parts:
         moodle = MOODLE.fullmatch(part)
         if moodle:
@@ -202,12 +211,25 @@ def who(parts: tuple[str, ...], exercise: str = "") -> tuple[str, str]:
     return rest.strip(" _-.") or stem, ""
 
 
+def _open_file(path: str, flags: int) -> int:
+    """Open a regular file and nothing else: what stands there may have changed since the folder was read.
+
+    Raises OSError for a link, and for a pipe or a device, which might never end.
+    """
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    opened = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise OSError("this is no file")
+    return opened
+
+
 def read_submission(submission: Submission, limits: Limits) -> bytes:
     """Read the content of one. Raises NotebookProblem if that cannot be done, or if it is too large."""
     most = limits.notebook_mb * 1_000_000
     try:
         if submission.member is None:
-            with open(submission.path, "rb") as file:
+            with open(submission.path, "rb", opener=_open_file) as file:
                 data = file.read(most + 1)
         else:
             with (
