@@ -538,6 +538,15 @@ def test_the_class_page_counts_and_names_the_most_common_first_failure(tmp_path,
     assert 'role="img"' in page
 
 
+def test_the_class_page_tells_namesakes_apart_and_says_why_a_row_needs_a_look():
+    rows = [row("Ann Lee", number="11"), row("Ann Lee", number="12", notes=("It ran <too> long.",)), row()]
+    page = class_page(rows)
+    assert "Ann Lee</a> (11)</td>" in page
+    assert "Ann Lee</a> (12)</td>" in page
+    assert "ann</a></td>" in page
+    assert page.count('<tr class="note">') == page.count("It ran &lt;too&gt; long.</td></tr>") == 1
+
+
 # --- the command
 
 

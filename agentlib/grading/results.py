@@ -52,6 +52,7 @@ body {{ margin: 2em auto; max-width: 60em; padding: 0 1em }}
 table {{ border-collapse: collapse; width: 100% }}
 th, td {{ border-bottom: 1px solid #8888; padding: 0.3em 0.6em; text-align: left; vertical-align: top }}
 th, strong {{ overflow-wrap: normal }}
+tr:has(+ .note), tr:has(+ .note) td {{ border-bottom: 0 }}
 /* On a phone a row is a block: its cells stand one below the other, and nothing runs out of the page. */
 @media (max-width: 40em) {{
 thead {{ display: none }}
@@ -205,18 +206,32 @@ def bars(title: str, counts: Sequence[tuple[str, int]], most: int) -> str:
     height = 26 * len(counts)
     lines = []
     for place, (name, count) in enumerate(counts):
-        width = 300 * count / most if most else 0
+        width = 220 * count / most if most else 0
         y = 26 * place
         lines.append(
-            f'<text x="290" y="{y + 17}" text-anchor="end" fill="currentColor">{html.escape(name)}</text>'
-            f'<rect x="300" y="{y + 4}" width="{width:.0f}" height="18" fill="#0072b2"/>'
-            f'<text x="{306 + width:.0f}" y="{y + 17}" fill="currentColor">{count} of {most}</text>'
+            f'<text x="150" y="{y + 17}" text-anchor="end" fill="currentColor">{html.escape(name)}</text>'
+            f'<rect x="160" y="{y + 4}" width="{width:.0f}" height="18" fill="#0072b2"/>'
+            f'<text x="{166 + width:.0f}" y="{y + 17}" fill="currentColor">{count} of {most}</text>'
         )
     words = html.escape(f"{title}: " + ", ".join(f"{name} {count} of {most}" for name, count in counts))
     return (
-        f'<svg role="img" aria-label="{words}" viewBox="0 0 720 {height}" width="100%" font-size="14">'
+        # As wide as a phone, so that its words can be read there, and not much wider elsewhere.
+        f'<svg role="img" aria-label="{words}" viewBox="0 0 480 {height}" width="100%" font-size="14" '
+        f'style="display: block; max-width: 36em">'
         f"<title>{words}</title>{''.join(lines)}</svg>"
     )
+
+
+def class_line(row: Row) -> str:
+    """Write one row of the page of the class; its notes stand in a row below it."""
+    notes = "<br>".join(html.escape(note) for note in row.notes)
+    return (
+        f'<tr><td><a href="feedback/{html.escape(feedback_name(row.student, row.number))}">'
+        f"{html.escape(row.student)}</a>{html.escape(row.number and f' ({row.number})')}</td>"
+        f"<td>{html.escape(row.exercise)}</td>"
+        f"<td>{row.points} of {row.of}</td><td>{html.escape(row.status)}</td>"
+        f"<td>{html.escape(row.isolation)}</td></tr>"
+    ) + (f'<tr class="note"><td colspan="5">{notes}</td></tr>' if notes else "")
 
 
 def class_page(rows: Sequence[Row]) -> str:
@@ -248,13 +263,7 @@ def class_page(rows: Sequence[Row]) -> str:
             parts.append(
                 f"<p>Most common first failure ({count} of {len(graded)}): {html.escape(wanted)}.</p>"
             )
-    lines = "".join(
-        f'<tr><td><a href="feedback/{html.escape(feedback_name(row.student, row.number))}">'
-        f"{html.escape(row.student)}</a></td><td>{html.escape(row.exercise)}</td>"
-        f"<td>{row.points} of {row.of}</td><td>{html.escape(row.status)}</td>"
-        f"<td>{html.escape(row.isolation)}</td></tr>"
-        for row in rows
-    )
+    lines = "".join(class_line(row) for row in rows)
     heads = "".join(
         f'<th scope="col">{head}</th>' for head in ("Student", "Exercise", "Points", "Status", "Isolation")
     )
