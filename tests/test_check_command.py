@@ -649,9 +649,24 @@ def test_an_error_below_a_magic_is_told_with_its_own_line():
         assert "line 3: ZeroDivisionError: division by zero: `1 / 0`" in said
 
 
-def test_a_long_cell_is_not_translated_since_that_could_take_for_ever():
-    cell = Cell(1, "!ls\n" * 10_000)
-    assert plain([cell])[0].code == cell.source
+def test_very_many_magics_are_not_translated_since_that_could_take_for_ever():
+    for cell in (Cell(1, "!ls\n" * 10_000), Cell(1, "%a\n" * 500)):
+        assert plain([cell])[0].code == cell.source
+    few = Cell(1, "!ls\n" * 100)
+    made = plain([few] * 20)
+    assert "get_ipython" in made[0].code
+    assert made[-1].code == few.source
+
+
+def test_a_long_cell_with_a_magic_is_translated():
+    (made,) = plain([Cell(1, "%matplotlib inline\n" + "x = 1\n" * 10_000)])
+    assert "get_ipython" in made.code
+
+
+def test_a_cell_of_empty_lines_that_is_no_python_is_looked_through_at_once():
+    began = time.monotonic()
+    plain([Cell(1, "\n" * 100_000 + "(")])
+    assert time.monotonic() - began < 5
 
 
 def test_plain_python_needs_no_ipython():

@@ -13,6 +13,7 @@ import pytest
 
 from agentlib.checks import EXERCISES
 from agentlib.checks.commands import FRESH_DIR
+from agentlib.checks.notebook import NotebookProblem
 from agentlib.grading import RUNGS, Limits, NoRung, banner, choose_rung, grade_notebook, temporary_home
 from agentlib.grading.border import Child, ChildEnded, Forged
 from agentlib.grading.grade import seed_for
@@ -20,7 +21,15 @@ from agentlib.grading.home import course_version, remove_leftovers
 from agentlib.grading.ladder import try_rung
 from agentlib.grading.learner import checked
 from agentlib.grading.rungs import PROMISES, bubblewrap_command, is_root
-from agentlib.grading.submission import defines, exercise_in, plan
+from agentlib.grading.submission import (
+    MOST_CELLS,
+    MOST_CODE,
+    MOST_PARTS,
+    MOST_VALUES,
+    defines,
+    exercise_in,
+    plan,
+)
 from agentlib.grading.syscalls import call_filter
 from tests.hostile.submissions import HONEST, code_cell, notebook
 
@@ -406,6 +415,69 @@ def test_the_solution_is_found_by_its_functions_name_when_its_mark_is_lost():
 )
 def test_what_a_cell_defines(source, does):
     assert defines(source, "f") is does
+
+
+def of_cells(*sources: str, more: str = "") -> bytes:
+    cells = json.dumps([code_cell(source) for source in sources])
+    return f'{{"nbformat": 4, "cells": {cells}{more}}}'.encode()
+
+
+def refused(data: bytes) -> str:
+    try:
+        plan(EX01, data, Path("x"))
+    except NotebookProblem as problem:
+        return str(problem)
+    return ""
+
+
+def test_as_much_as_is_read_outside_of_the_sandbox_is_read_and_one_more_is_not():
+    assert refused(of_cells(*["x"] * MOST_CELLS)) == ""
+    assert "1,001 code cells" in refused(of_cells(*["x"] * (MOST_CELLS + 1)))
+    assert refused(of_cells("#" * (MOST_CODE - 1), "x")) == ""
+    assert "300,001 characters" in refused(of_cells("#" * MOST_CODE, "x"))
+
+
+def in_parts(piece: str, count: int) -> bytes:
+    return of_cells(more=f', "more": [{", ".join([piece] * count)}]')
+
+
+@pytest.mark.parametrize("piece", ["[]", "{}", '{"a": []}'])
+def test_a_notebook_of_more_parts_than_somebody_wrote_is_refused(piece):
+    each = piece.count("[") + piece.count("{")
+    around = 3  # the notebook, its cells and the list
+    assert refused(in_parts(piece, (MOST_PARTS - around) // each)) == ""
+    assert "more parts" in refused(in_parts(piece, (MOST_PARTS - around) // each + 1))
+
+
+@pytest.mark.parametrize("piece", ["1", '"[{,"'])
+def test_a_notebook_of_more_values_than_somebody_wrote_is_refused(piece):
+    assert refused(in_parts(piece, MOST_VALUES - 10)) == ""
+    assert "more parts" in refused(in_parts(piece, MOST_VALUES + 10))
+
+
+def test_what_stands_in_quotes_is_no_part():
+    assert refused(of_cells(more=', "page": "' + r"{\"a\": [1,2]}, " * MOST_PARTS + '"')) == ""
+    assert "JSON breaks off" in refused(b'{"a": "' + b'\\"' * 5_000_000)
+
+
+def test_an_old_notebook_of_very_many_cells_is_not_converted():
+    def old(count: int) -> bytes:
+        cell = {"cell_type": "code", "input": "x", "language": "python", "metadata": {}, "outputs": []}
+        sheets = [{"cells": [cell] * count, "metadata": {}}]
+        return json.dumps(
+            {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": sheets}
+        ).encode()
+
+    assert refused(old(50)) == ""
+    assert "more parts" in refused(old(10_000))
+
+
+def test_lists_in_each_other_where_text_belongs_are_no_reason_to_fail(home):
+    for depth in range(600, 1_000, 20):
+        deep = "[" * depth + "]" * depth
+        data = f'{{"nbformat": 4, "cells": [{{"cell_type": "code", "source": [{deep}]}}]}}'.encode()
+        row = grade_notebook(data, EX01, LAST, home, SHORT)
+        assert (row.status, row.points) in (("unreadable", 0), ("graded", 0), ("not started", 0))
 
 
 def test_an_exercise_is_told_by_the_marks_of_its_cells():

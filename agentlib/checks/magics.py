@@ -12,14 +12,29 @@ __all__ = ["plain"]
 RUN_BODY = ("%%capture", "%%prun", "%%time", "%%timeit")
 """Cell magics that measure or keep quiet what is below them; it is run as if they were not there."""
 
-MAGIC = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$", re.MULTILINE)
-LONGEST = 20_000
-"""Characters of a cell that is translated; IPython reads it anew for each of its magics."""
+MAGIC = re.compile(r"^[^\S\n]*[%!?]|=[^\S\n]*[%!]|\?[^\S\n]*$", re.MULTILINE)
+MOST_READ = 500_000
+"""Characters that IPython may read for one notebook: it reads a cell anew for each of its magics."""
 
 
 def plain(cells: Sequence[Cell]) -> list[Cell]:
-    """Give the cells with plain Python as their `code` where what stands in them is something else."""
-    return [cell if is_python(cell.source) else _plain(cell) for cell in cells]
+    """Give the cells with plain Python as their `code` where what stands in them is something else.
+
+    Where a notebook has so many magics that to translate them would take long, the rest is left as it is.
+    """
+    left = MOST_READ
+    made = []
+    for cell in cells:
+        if not is_python(cell.source):
+            cell = _plain(cell, left)
+            left -= reading(cell.source)
+        made.append(cell)
+    return made
+
+
+def reading(source: str) -> int:
+    """Count the characters that IPython reads to translate a source."""
+    return len(source) * (1 + len(MAGIC.findall(source)))
 
 
 def is_python(source: str) -> bool:
@@ -33,7 +48,7 @@ def is_python(source: str) -> bool:
     return True
 
 
-def _plain(cell: Cell) -> Cell:
+def _plain(cell: Cell, left: int) -> Cell:
     lines = cell.source.split("\n")
     for number, line in enumerate(lines):  # several may stand one below the other
         word = line.split()[0] if line.strip() else ""
@@ -44,7 +59,9 @@ def _plain(cell: Cell) -> Cell:
         elif word:
             break
     source = "\n".join(lines)
-    return cell._replace(code=source if is_python(source) else translated(source))
+    if is_python(source) or reading(source) > left:
+        return cell._replace(code=source)
+    return cell._replace(code=translated(source))
 
 
 def translated(source: str) -> str:
@@ -52,7 +69,7 @@ def translated(source: str) -> str:
 
     What IPython cannot translate comes back as it is, and Python will say what is wrong with it.
     """
-    if len(source) > LONGEST or not MAGIC.search(source):
+    if not MAGIC.search(source):
         return source
     from IPython.core.inputtransformer2 import TransformerManager  # noqa: PLC0415  most cells need none of it
 

@@ -18,6 +18,21 @@ from agentlib.messages import short
 __all__ = ["Plan", "exercise_in", "plan"]
 
 
+# What is read here is read outside of the sandbox, where nothing bounds its time and its memory but these.
+MOST_PARTS = 1_000_000
+"""Lists and dicts in a notebook's JSON: each takes some hundred bytes, however few it has in the file."""
+MOST_VALUES = 2_000_000
+"""Values in them."""
+MOST_PARTS_OLD = 10_000
+"""Lists and dicts in a notebook of an old format, whose conversion takes its time for each."""
+MOST_CELLS = 1_000
+"""Code cells."""
+MOST_CODE = 300_000
+"""Characters of code in all cells together: Python's own form of them is a thousand times as large."""
+
+IN_QUOTES = re.compile(rb'"(?>[^"\\]+|\\.)*+"?', re.DOTALL)
+
+
 @dataclass(frozen=True)
 class Plan:
     """The cells of one submission.
@@ -62,8 +77,16 @@ def own_cells(exercise: Exercise, folder: Path = FRESH_DIR) -> Own:
 
 def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
     """Choose the cells to run. Raises NotebookProblem if the notebook cannot be read."""
+    refuse_too_many_parts(data, path, MOST_PARTS, MOST_VALUES)
     data, notes = converted(data, path)
     cells = read_cells(data, path)
+    if len(cells) > MOST_CELLS:
+        raise NotebookProblem(f"{path}: has {len(cells):,} code cells; up to {MOST_CELLS:,} are graded.")
+    size = sum(len(cell.source) for cell in cells)
+    if size > MOST_CODE:
+        raise NotebookProblem(
+            f"{path}: has {size:,} characters of code; up to {MOST_CODE:,} are graded. Is data in it?"
+        )
     own = own_cells(exercise)
     notes += oddities(cells, own)
     theirs = []
@@ -80,6 +103,20 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
     setup = [cell._replace(number=numbers.get(cell.grade_id, 0)) for cell in own.setup]
     only, found = solution_cells(exercise, theirs, own)
     return Plan((*setup, *theirs), (*setup, *only), (*notes, *found))
+
+
+def refuse_too_many_parts(data: bytes, path: Path, most_parts: int, most_values: int) -> None:
+    """Raise NotebookProblem where a notebook's JSON has more lists and dicts, or values in them, than that.
+
+    It is only counted here. What stands in quotes, such as a page among the outputs, is no part.
+    """
+
+    def too_many(text: bytes) -> bool:
+        return text.count(b"[") + text.count(b"{") > most_parts or text.count(b",") > most_values
+
+    quotes = data.count(b'"') - data.count(b'\\"')
+    if quotes > 2 * most_values or (too_many(data) and too_many(IN_QUOTES.sub(b"", data))):
+        raise NotebookProblem(f"{path}: is made of more parts than a notebook that somebody wrote.")
 
 
 def oddities(cells: Sequence[Cell], own: Own) -> list[str]:
@@ -142,6 +179,7 @@ def converted(data: bytes, path: Path) -> tuple[bytes, list[str]]:
         return data, []
     if not isinstance(version, int) or not 1 <= version < 4:
         return data, []
+    refuse_too_many_parts(data, path, MOST_PARTS_OLD, MOST_VALUES)
     try:
         import nbformat  # noqa: PLC0415  comes with Jupyter, and old notebooks are rare
     except ImportError:
@@ -160,8 +198,10 @@ def converted(data: bytes, path: Path) -> tuple[bytes, list[str]]:
 
 def exercise_in(data: bytes, exercises: Sequence[Exercise]) -> Exercise | None:
     """Tell by the marks of its cells which exercise a notebook is; None if it has none of them."""
+    path = Path("notebook")
     try:
-        cells = read_cells(data, Path("notebook"))
+        refuse_too_many_parts(data, path, MOST_PARTS, MOST_VALUES)
+        cells = read_cells(data, path)
     except NotebookProblem:
         return None
     found = exercise_of_cells(cells)
