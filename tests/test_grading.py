@@ -472,14 +472,6 @@ def test_an_old_notebook_of_very_many_cells_is_not_converted():
     assert "more parts" in refused(old(10_000))
 
 
-def test_lists_in_each_other_where_text_belongs_are_no_reason_to_fail(home):
-    for depth in range(600, 1_000, 20):
-        deep = "[" * depth + "]" * depth
-        data = f'{{"nbformat": 4, "cells": [{{"cell_type": "code", "source": [{deep}]}}]}}'.encode()
-        row = grade_notebook(data, EX01, LAST, home, SHORT)
-        assert (row.status, row.points) in (("unreadable", 0), ("graded", 0), ("not started", 0))
-
-
 def test_an_exercise_is_told_by_the_marks_of_its_cells():
     exercises = tuple(EXERCISES.values())
     assert exercise_in(notebook(), exercises) is EX01

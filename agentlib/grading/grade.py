@@ -109,8 +109,6 @@ def grade_notebook(
         plan_ = plan(exercise, data, Path(Path(file).name))
     except NotebookProblem as problem:
         return row(UNREADABLE, 0, (str(problem),))
-    except Exception as problem:  # whatever stands where text belongs, the class goes on
-        return row(UNREADABLE, 0, (f"It cannot be read ({type(problem).__name__}).",))
     learner = LearnerThere(plan_, exercise.functions, rung, home, limits)
     try:
         report = check_with(exercise, learner, seed)
