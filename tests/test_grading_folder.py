@@ -457,6 +457,11 @@ def test_no_two_students_share_a_page_and_no_name_leads_elsewhere():
     assert feedback_name("ann", "1") != feedback_name("ann", "2")
 
 
+def test_the_name_of_a_page_can_be_read_and_is_no_option_of_a_command():
+    assert feedback_name("José Núñez", "12").startswith("Jose_Nunez_12_")
+    assert feedback_name("-rf").startswith("rf_")
+
+
 def test_nothing_of_a_student_runs_in_a_page(tmp_path, home):
     attack = "<script>alert(1)</script><img src=x onerror=alert(1)>"
     data = notebook(f"def run_agent(*a, **k):\n    raise ValueError({attack!r})")
@@ -661,3 +666,7 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys):
         with pytest.raises(SystemExit):
             main(["grade", str(folder), "--out", str(tmp_path / "out"), "--workers", wrong])
         assert f"1 or more, is wanted, not '{wrong}'" in capsys.readouterr().err
+    for wrong in ("", "10.0.0.1", "tcp://10.0.0.1", "tcp://:8786", "gopher://10.0.0.1:8786", "a b:1"):
+        with pytest.raises(SystemExit):
+            main(["grade", str(folder), "--out", str(tmp_path / "out"), "--dask", wrong])
+        assert f"not an address such as tcp://10.0.0.1:8786: '{wrong}'" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -49,6 +50,13 @@ def number_of_workers(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"a whole number, 1 or more, is wanted, not {text!r}")
     return number
+
+
+def address(text: str) -> str:
+    """Read a scheduler's address such as "tcp://10.0.0.1:8786"; else raises `argparse.ArgumentTypeError`."""
+    if not re.fullmatch(r"(?:(?:tcp|tls|wss?|ucxx?)://)?[^\s/]+:[0-9]{1,5}", text):
+        raise argparse.ArgumentTypeError(f"not an address such as tcp://10.0.0.1:8786: {text!r}")
+    return text
 
 
 def cores() -> int:
@@ -233,7 +241,9 @@ def add_grade(commands: "Commands") -> None:
     parser.add_argument(
         "--workers", type=number_of_workers, help="how many are graded at a time (default: one a core)"
     )
-    parser.add_argument("--dask", metavar="ADDRESS", help="grade on the Dask cluster with this scheduler")
+    parser.add_argument(
+        "--dask", type=address, metavar="ADDRESS", help="grade on the Dask cluster with this scheduler"
+    )
     parser.add_argument("--isolation", choices=names, help="take this isolation, even if a safer one works")
     parser.add_argument(
         "--require-isolation", choices=names, help="grade nothing if only weaker isolation than this works"

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -160,7 +161,8 @@ def without_number(rows: Sequence[Row], format: str) -> str:
 def feedback_name(student: str, number: str = "") -> str:
     """Make the name of a student's page: fit for every file system, and no two students share one."""
     whole = f"{student} {number}".strip()
-    safe = re.sub(r"[^\w.-]+", "_", whole, flags=re.ASCII).strip("._")[:80]
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", whole) if not unicodedata.combining(sign))
+    safe = re.sub(r"[^\w.-]+", "_", plain, flags=re.ASCII).strip("._-")[:80]
     if not safe or safe.lower() != whole:  # some file systems do not tell A from a
         safe += "_" + hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:8]
     return f"{safe}.html"
