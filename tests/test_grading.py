@@ -472,6 +472,12 @@ def test_an_old_notebook_of_very_many_cells_is_not_converted():
     assert "more parts" in refused(old(10_000))
 
 
+@pytest.mark.parametrize("source", ["%%file", "%%file" + " " * 200_000, "%%writefile \n", "%%writefile a"])
+def test_a_file_without_a_name_or_without_a_line_is_not_written(source):
+    cells = plan(EX01, notebook(before=[source]), Path("x")).cells
+    assert [cell.code for cell in cells if cell.source == source] == [""]
+
+
 def test_an_exercise_is_told_by_the_marks_of_its_cells():
     exercises = tuple(EXERCISES.values())
     assert exercise_in(notebook(), exercises) is EX01

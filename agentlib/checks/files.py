@@ -82,7 +82,7 @@ def check_file(
         raise NotebookProblem(f"{path}: no cell makes a function {name}: there is no code cell in it.")
     alone = now is not None
     before = (lambda cell: now(cell.place, cell_seconds)) if now else None
-    ran = run_cells(cells, cell_seconds, before=before, alone=alone)
+    ran = run_cells(cells, cell_seconds, before=before, alone=alone, as_main=alone)
     functions = functions_in(ran, exercise.functions, path)
     for name, function in functions.items():
         if why := why_not(function):

@@ -7,6 +7,7 @@ import linecache
 import os
 import re
 import stat
+import sys
 from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +24,9 @@ __all__ = ["Cell", "NotebookProblem", "Ran", "functions_in", "read_cells", "read
 # takes longer than most cells run; so does `dataclasses`, and `pathlib`.
 PyCF_ALLOW_TOP_LEVEL_AWAIT = 0x2000
 CO_COROUTINE = 0x80
+CO_FUTURES = 0x1FE0000
+"""What `from __future__ import ...` sets; in a notebook it holds for all cells that come after it, too."""
+FUTURE = re.compile(r"^from __future__ import ([\w ,]+)$", re.MULTILINE)
 
 LARGE_OUTPUT_BYTES = 1_000_000
 """Printed text from so many bytes on is mentioned."""
@@ -62,12 +66,14 @@ class Ran:
     """What came of running cells: the names that they made, and what went wrong, in sentences.
 
     passed_over: what was not run, in sentences. That is a problem only where something is missing.
+    futures: what cells have imported from `__future__`, as flags of `compile`.
     """
 
     def __init__(self, names: dict[str, Any]) -> None:
         self.names = names
         self.problems: list[str] = []
         self.passed_over: list[str] = []
+        self.futures = 0
 
 
 def read_notebook(path: "Path") -> list[Cell]:
@@ -115,6 +121,7 @@ def _cell(number: int, cell: dict[str, Any]) -> Cell:
     metadata = _dict(cell.get("metadata"))
     about = _dict(metadata.get("nbgrader"))
     text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    text = text.replace("\r\n", "\n")  # some editors on Windows write lines so
     tags = metadata.get("tags")
     return Cell(
         number,
@@ -145,16 +152,20 @@ def run_cells(
     skip_tags: Sequence[str] = ("check",),
     before: Callable[[Cell], None] | None = None,
     alone: bool = False,
+    as_main: bool = False,
 ) -> Ran:
     """Run code cells in order, as a notebook does, and go on after one that fails.
 
     seconds: time for each cell. skip_tags: cells with one of these tags are passed over.
     before: called with each cell before it runs, so that somebody can follow.
     alone: no person can press Ctrl-C here, so that a KeyboardInterrupt is an error like any other.
+    as_main: the cells become this process's own `__main__`, in which pickle and typing look for their names.
     What they print is counted and not shown.
     """
     os.environ.setdefault("MPLBACKEND", "Agg")  # no window for a plot
-    module = ModuleType("__main__")  # as in a notebook; pickle and dataclasses look for it
+    module = ModuleType("__main__")  # as in a notebook
+    if as_main:
+        sys.modules["__main__"] = module
     names = module.__dict__
     names.update(
         __builtins__=builtins,
@@ -173,7 +184,7 @@ def run_cells(
         if cell.passed_over:
             ran.passed_over.append(f"{cell.place} was passed over: {cell.passed_over} is not run in a check")
             continue
-        problem = _run_cell(cell, names, seconds, alone)
+        problem = _run_cell(cell, ran, seconds, alone)
         if problem:
             ran.problems.append(problem)
     return ran
@@ -200,11 +211,31 @@ class _NoNotebook:
         return []
 
 
-def _run_cell(cell: Cell, names: dict[str, Any], seconds: float, alone: bool) -> str:
+def _compiled(source: str, name: str, futures: int) -> CodeType:
+    """Compile a cell. futures: flags of what earlier cells have imported from `__future__`."""
+    flags = PyCF_ALLOW_TOP_LEVEL_AWAIT | futures
+    try:
+        code: CodeType = compile(source, name, "exec", flags=flags, dont_inherit=True)
+        return code
+    except SyntaxError as problem:
+        if "beginning of the file" not in str(problem.msg):
+            raise
+    # In a notebook it may stand anywhere in a cell, since each statement is compiled by itself.
+    import __future__  # noqa: PLC0415  rare
+
+    for found in FUTURE.findall(source):
+        for feature in found.split(","):
+            flags |= getattr(getattr(__future__, feature.strip(), None), "compiler_flag", 0) & CO_FUTURES
+    code = compile(FUTURE.sub("", source), name, "exec", flags=flags, dont_inherit=True)
+    return code
+
+
+def _run_cell(cell: Cell, ran: Ran, seconds: float, alone: bool) -> str:
     """Run one cell; give a sentence if something is wrong, else ""."""
     source = cell.source if cell.code is None else cell.code
     try:
-        code = compile(source, cell.name, "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        code = _compiled(source, cell.name, ran.futures)
+        ran.futures |= code.co_flags & CO_FUTURES
     except SyntaxError as problem:
         if not problem.lineno:  # a zero byte
             return f"In {cell.place}: {problem.msg}."
@@ -217,7 +248,7 @@ def _run_cell(cell: Cell, names: dict[str, Any], seconds: float, alone: bool) ->
     limit = TimeLimit(seconds)
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            limit.run(_call(code, names))
+            limit.run(_call(code, ran.names))
     except RunEnded:
         return (
             f"{_capital(cell.place)} did not end within {seconds:g} seconds: is there a way out of its loop?"

@@ -158,7 +158,8 @@ class Child:
             self.border.send({"id": request["id"], "cell": cell.name})
 
         cells = [Cell(cell["number"], cell["source"], code=cell.get("code")) for cell in request["cells"]]
-        self.ran = run_cells(cells, request["seconds"], before=before)
+        sys.path.insert(0, "")  # as in a notebook: its own folder comes first
+        self.ran = run_cells(cells, request["seconds"], before=before, as_main=True)
         names = {}
         for name in request["functions"]:
             value = self.ran.names.get(name)

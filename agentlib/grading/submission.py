@@ -30,6 +30,10 @@ MOST_CELLS = 1_000
 MOST_CODE = 300_000
 """Characters of code in all cells together: Python's own form of them is a thousand times as large."""
 
+WRITES_FILE = re.compile(
+    r"\s*%%(?:write)?file[ \t]++(?P<append>-a[ \t]++|--append[ \t]++)?(?P<name>[^\n]*\S)[ \t]*\n(?P<text>.*)",
+    re.DOTALL,
+)
 IN_QUOTES = re.compile(rb'"(?>[^"\\]+|\\.)*+"?', re.DOTALL)
 
 
@@ -98,11 +102,27 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
         solves = any(defines(cell.source, name) for name in exercise.functions)
         if solves or not (is_ours or "check" in cell.tags):
             theirs.append(cell._replace(tags=()))
-    theirs = plain(theirs)  # here, since IPython would load slowly in the child
+    theirs = [with_file(cell) for cell in plain(theirs)]  # here: IPython would load slowly in the child
     numbers = {cell.grade_id: cell.number for cell in cells if cell.grade_id}
     setup = [cell._replace(number=numbers.get(cell.grade_id, 0)) for cell in own.setup]
     only, found = solution_cells(exercise, theirs, own)
     return Plan((*setup, *theirs), (*setup, *only), (*notes, *found))
+
+
+def with_file(cell: Cell) -> Cell:
+    """Give a cell that begins with `%%writefile NAME` the code that writes this file, for others to import.
+
+    The child has a folder of its own for files. `agentlib.checks` writes none: there it is the learner's own.
+    """
+    found = WRITES_FILE.fullmatch(cell.source) if cell.passed_over else None
+    if found is None:
+        return cell
+    name, mode, text = found["name"].strip("\"'"), "a" if found["append"] else "w", found["text"]
+    if not text.endswith("\n"):
+        text += "\n"
+    # A module that was written a moment ago is found only by those who look anew.
+    write = f"open({name!r}, {mode!r}, encoding='utf-8').write({text!r})"
+    return cell._replace(code=f"{write}; __import__('importlib').invalidate_caches()", passed_over="")
 
 
 def refuse_too_many_parts(data: bytes, path: Path, most_parts: int, most_values: int) -> None:

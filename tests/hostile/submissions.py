@@ -182,6 +182,10 @@ def in_the_setup_cell(made: dict[str, Any]) -> None:
             cell["source"] += HONEST
 
 
+def very_many_cells(made: dict[str, Any]) -> None:
+    made["cells"] += [code_cell("")] * 100_000
+
+
 def format_3() -> bytes:
     cells = [{"cell_type": "code", "input": HONEST, "language": "python", "metadata": {}, "outputs": []}]
     return json.dumps(
@@ -354,6 +358,11 @@ CELLS = (
     Case("no notebook", b"[1, 2]", 0, "unreadable"),
     Case("bytes", bytes(range(256)), 0, "unreadable"),
     Case("nested too deep", b"[" * 100_000, 0, "unreadable"),
+    Case("very many magics", notebook(after=["%a\n" * 6_600]), said="invalid syntax"),
+    Case("empty lines that are no Python", notebook(after=["\n" * 200_000 + "("]), said="never closed"),
+    Case("very much code", notebook(after=["a\n" * 1_000_000]), 0, "unreadable", said="characters of code"),
+    Case("very many cells", edited(very_many_cells), 0, "unreadable", said="code cells"),
+    Case("very many lists", notebook()[:-1] + b', "x": [' + b"[]," * 9_000_000 + b"0]}", 0, "unreadable"),
     Case("a format of the future", b'{"nbformat": 9, "cells": []}', 0, "unreadable"),
     Case("old format without content", b'{"nbformat": 3}', 0, "unreadable"),
 )
@@ -531,6 +540,62 @@ HONEST_ONES = (
         "magics", "%matplotlib inline", "!ls", "%%bash\necho hello", "%%time\nx = 1", "run_agent?", quiet=True
     ),
     honest("shows things", "display(1)", quiet=True),
+    Case(
+        "a cell with a later Python's annotations",
+        notebook(
+            HONEST.replace("model, tools, goal", "model: Model, tools: Tools, goal"),
+            before=["from __future__ import annotations"],
+        ),
+        quiet=True,
+    ),
+    Case(
+        "a later Python's annotations below other lines",
+        notebook(
+            "%matplotlib inline\nimport json\nfrom __future__ import annotations"
+            + HONEST.replace("model, tools, goal", "model: Model, tools: Tools, goal")
+        ),
+        quiet=True,
+    ),
+    Case(
+        "a helper module from a cell",
+        notebook(
+            "import my_helper\n"
+            + HONEST.replace('[{"role": "user", "text": goal}]', "my_helper.begin(goal)").replace(
+                'reply["type"] == "answer"', "my_helper.is_answer(reply)"
+            ),
+            before=[
+                "import os",
+                "%%writefile my_helper.py\ndef begin(goal):\n    return [{'role': 'user', 'text': goal}]",
+                "%%writefile -a 'my_helper.py'\ndef is_answer(r):\n    return r['type'] == 'answer'\n",
+            ],
+        ),
+        quiet=True,
+    ),
+    Case(
+        "pickles objects of its own, and asks for their annotations",
+        notebook(
+            "from __future__ import annotations\nimport pickle, typing\nfrom dataclasses import dataclass\n"
+            "@dataclass\nclass A:\n    x: int\n@dataclass\nclass B:\n    a: A\n"
+            "assert pickle.loads(pickle.dumps(A(1))) == A(1)\n"
+            "assert typing.get_type_hints(B) == {'a': A}\n" + HONEST
+        ),
+        quiet=True,
+    ),
+    Case(
+        "runs its tools in a thread",
+        notebook(
+            "from concurrent.futures import ThreadPoolExecutor\n"
+            + HONEST.replace(
+                'tools[reply["tool"]](**reply["input"])',
+                'ThreadPoolExecutor(1).submit(tools[reply["tool"]], **reply["input"]).result(3)',
+            )
+        ),
+        needs=frozenset({"forks"}),
+        quiet=True,
+    ),
+    Case("lines as Windows ends them", notebook().replace(b"\\n", b"\\r\\n"), quiet=True),
+    Case("a mark of the byte order", b"\xef\xbb\xbf" + notebook(), quiet=True),
+    Case("in UTF-16", notebook().decode().encode("utf-16"), quiet=True),
     honest("asks a person", "name = input('Your name?')", said="input()"),
 )
 
