@@ -2,6 +2,7 @@
 
 import html
 import re
+from contextlib import suppress
 
 import pytest
 
@@ -11,6 +12,7 @@ from agentlib.messages import user
 from agentlib.models import LoopingModel, ScriptedModel
 from agentlib.views import history_table, run_table
 from agentlib.views.shown import Cell, html_table, text_table
+from agentlib.watch import watch
 
 
 def mugs(max_steps=10):
@@ -132,6 +134,50 @@ def test_a_trace_and_a_hand_written_loops_dict_give_the_same_figures_as_the_run(
     for name in ("answer", "stopped", "steps", "entries", "tools run", "errors", "coins", "tokens read"):
         first, *others = row(table, name)
         assert others == [first, first], name
+
+
+def test_an_error_that_a_loop_writes_itself_counts_as_the_one_that_a_tool_raised():
+    def loop(model, tools, goal):
+        history = [user(goal)]
+        while (reply := model(history))["type"] != "answer":
+            if reply["tool"] not in tools:
+                result = {"error": f"There is no tool {reply['tool']}."}
+            else:
+                try:
+                    result = tools[reply["tool"]](**reply["input"])
+                except ValueError as problem:
+                    result = {"error": str(problem)}
+            history += [reply, {"role": "tool", "result": result}]
+        return {"answer": reply["text"], "stopped": "answered", "steps": 4}
+
+    names = [("stock_level", "North"), ("stock_levle", "north"), ("stock_level", "north")]
+    script = [*(ask(tool, warehouse=place) for tool, place in names), answer("140")]
+    trace = watch(loop, ScriptedModel(script), blue_mugs.TOOLS, blue_mugs.GOAL)
+    table = run_table({"watched": trace, "agentlib": run_agent(ScriptedModel(script), blue_mugs.TOOLS, "?")})
+    assert str(history_table(trace)).count("(error)") == 2
+    assert row(table, "errors") == ["2", "2"]
+    assert row(table, "tools run") == ["2", "2"]
+
+
+def test_an_error_counts_once_although_an_old_entry_is_left_out_or_its_result_is_never_recorded():
+    def forgetful(model, tools, goal):
+        history = [user(goal)]
+        for _ in range(3):
+            reply = model(history)
+            try:
+                tools[reply["tool"]](**reply["input"])
+            except ValueError as problem:
+                history = [*history[:1], reply, {"role": "tool", "result": {"error": str(problem)}}]
+
+    def silent(model, tools, goal):
+        for _ in range(3):
+            reply = model([user(goal)])
+            with suppress(ValueError):
+                tools[reply["tool"]](**reply["input"])
+
+    for loop in (forgetful, silent):
+        model = LoopingModel("stock_level", warehouse="North")
+        assert row(run_table({"one": watch(loop, model, blue_mugs.TOOLS, "?")}), "errors") == ["3"]
 
 
 def test_a_dict_whose_last_answer_was_not_recorded_counts_the_last_call_all_the_same():

@@ -8,7 +8,7 @@ from typing import Any
 from agentlib.costs import entry_tokens
 from agentlib.messages import calls_in, describe, error_text, is_error
 from agentlib.run import Run
-from agentlib.trace import Trace
+from agentlib.trace import Event, Trace
 from agentlib.views.frames import tokens_per_call
 from agentlib.views.shown import Cell, Shown, html_table, text_table
 from agentlib.views.words import call_key, counted, entry_error, entry_words, visible, who
@@ -109,7 +109,7 @@ def figures(source: object) -> RunFigures:
 def _trace_figures(trace: Trace) -> RunFigures:
     history = history_of(trace)
     results = [event for event in trace.events if event.kind == "result"]
-    errors = sum(is_error((event.entry or {}).get("result")) and event.text != "not run" for event in results)
+    errors = _errors_watched(trace) if trace.watched else sum(map(_failed, results))
     errors += sum(
         event.kind == "reply" and (event.entry or {}).get("type") == "invalid" for event in trace.events
     )
@@ -118,6 +118,29 @@ def _trace_figures(trace: Trace) -> RunFigures:
         len(repeats_in(history)), sum(event.entries for event in trace.events if event.kind == "ask"),
         sum(tokens_per_call(trace)),
     )  # fmt: skip
+
+
+def _failed(result: Event) -> bool:
+    return is_error((result.entry or {}).get("result")) and result.text != "not run"
+
+
+def _errors_watched(trace: Trace) -> int:
+    """Count the errors of a watched loop, step by step: those of its tools, or those in its history if more.
+
+    An error that the loop writes itself, for a tool that is not there, stands in its history alone; one that
+    it writes down as plain text, or not at all, is known from the tool alone.
+    """
+    errors = raised = before = 0
+    marked: list[bool] = []
+    for event in trace.events:
+        if event.kind == "history":
+            marked[event.entries :] = [entry_error(entry) is not None for entry in event.read or []]
+        elif event.kind == "result":
+            raised += _failed(event)
+        elif event.kind == "reply":
+            errors += max(raised, sum(marked) - before)
+            raised, before = 0, sum(marked)
+    return errors + max(raised, sum(marked) - before)
 
 
 def _dict_figures(said: Mapping[str, Any]) -> RunFigures:
