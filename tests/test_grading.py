@@ -1,5 +1,6 @@
 """The border, the child's home, the ladder and what is run: the parts of grading, one by one."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -158,6 +159,42 @@ def test_what_is_too_long_to_be_asked_raises_in_the_learners_own_line(home):
         assert raised["line"] == 2
     finally:
         child.end()
+
+
+def test_what_is_sent_is_counted_as_the_memory_that_it_takes(home):
+    limits = dataclasses.replace(SHORT, log_mb=1)
+    child = Child(LAST, home, limits, time.monotonic() + 20)
+    source = "def f(model, n, part):\n    for _ in range(n):\n        model([part] * 1_000)"
+
+    def answered(name, args, kwargs):
+        return {"gave": 1}
+
+    try:
+        run(child, source, "f")
+        call(child, "f", {"$call": "model"}, 9, [], called=answered)  # 9,000 lists of nothing
+        assert 800_000 < child.log_bytes < 1_000_000
+        with pytest.raises(ChildEnded, match="sent too much"):
+            call(child, "f", {"$call": "model"}, 3, [], called=answered)
+    finally:
+        child.end()
+
+
+def test_nothing_more_is_run_of_a_submission_that_has_sent_too_much(home):
+    sends = HONEST.replace("model(history)", "model(history if len(history) < 20 else [[]] * 100_000)")
+    row = grade_notebook(notebook(sends), EX01, LAST, home, dataclasses.replace(SHORT, log_mb=4))
+    assert (row.status, row.points) == ("crashed", 6)
+    assert "No more of it was run: it sent too much." in row.notes
+
+
+def test_a_process_with_very_many_open_files_can_grade(home):
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2_000), hard))
+    with contextlib.ExitStack() as stack:
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(1_100):
+            stack.enter_context(open(os.devnull))
+        assert grade_notebook(notebook(), EX01, LAST, home, SHORT).points == 10
 
 
 def test_more_calls_than_are_allowed_end_the_child(home):

@@ -22,7 +22,7 @@ from agentlib.grading.limits import Limits
 from agentlib.grading.rungs import Rung
 from agentlib.messages import Entry, short
 
-__all__ = ["Child", "ChildEnded", "Forged"]
+__all__ = ["SENT_TOO_MUCH", "Child", "ChildEnded", "Forged"]
 
 LOOK_SECONDS = 0.05
 """Time between two looks at the clock and at the memory while a message is waited for."""
@@ -30,6 +30,7 @@ LOOK_SECONDS = 0.05
 START_SECONDS = 10.0
 """A child that has not reported by then does not start."""
 
+SENT_TOO_MUCH = "sent too much"
 
 SPARE_MB = 64
 """Memory of all processes together may be so much over the limit of one: a sandbox has its own, too."""
@@ -54,11 +55,13 @@ class Child:
     """One child, from its start to its end. Raises ChildEnded where it does not start.
 
     deadline: a moment of `time.monotonic()` at which it is ended, whatever it does.
+    log_bytes: what earlier children of the same submission have sent, as it is counted here.
     """
 
-    def __init__(self, rung: Rung, home: Home, limits: Limits, deadline: float) -> None:
+    def __init__(self, rung: Rung, home: Home, limits: Limits, deadline: float, log_bytes: int = 0) -> None:
         self.limits = limits
         self.deadline = deadline
+        self.log_bytes = log_bytes
         self.printed_bytes = 0
         self.kept = bytearray()
         self._ended = ""
@@ -76,6 +79,10 @@ class Child:
         self._stdin, self._stdout = stdin, stdout
         if os.name == "posix":
             os.set_blocking(stdin.fileno(), False)
+            # Unlike `select`, it takes pipes of any number, in a process that holds a thousand files open.
+            self._readable, self._writable = select.poll(), select.poll()
+            self._readable.register(stdout, select.POLLIN)
+            self._writable.register(stdin, select.POLLOUT)
         else:  # Windows cannot wait for a pipe and for a clock at the same time
             self._chunks = queue.Queue(maxsize=8)
             threading.Thread(target=self._read_chunks, args=(stdout, self._chunks), daemon=True).start()
@@ -145,7 +152,7 @@ class Child:
             try:
                 data = data[os.write(self._stdin.fileno(), data) :]
             except BlockingIOError:  # the pipe is full
-                select.select([], [self._stdin], [], LOOK_SECONDS)
+                self._writable.poll(LOOK_SECONDS * 1_000)
                 self._look(until)
             except OSError:
                 raise self._gone() from None
@@ -192,6 +199,10 @@ class Child:
             return
         if not chunk:
             raise self._forged("half a message") if self._rest else self._gone()
+        self.log_bytes += in_memory(chunk)
+        if self.log_bytes > self.limits.log_mb * 1_000_000:
+            self.end(SENT_TOO_MUCH)
+            raise ChildEnded(self._ended)
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         self._lines.extend(lines)
         if not lines and len(self._rest) > self.limits.message_bytes:
@@ -203,8 +214,7 @@ class Child:
             with contextlib.suppress(queue.Empty):
                 return self._chunks.get(timeout=LOOK_SECONDS)
             return None
-        ready, _, _ = select.select([self._stdout], [], [], LOOK_SECONDS)
-        return self._read(self._stdout) if ready else None
+        return self._read(self._stdout) if self._readable.poll(LOOK_SECONDS * 1_000) else None
 
     def _read(self, pipe: IO[bytes]) -> bytes:
         """Read what is there; b"" at the end."""
@@ -261,6 +271,11 @@ class Child:
                 self._stdout.close()
         if self._started.folder is not None:
             shutil.rmtree(self._started.folder, ignore_errors=True)
+
+
+def in_memory(message: bytes) -> int:
+    """Estimate the bytes that a message takes once it is read: an empty list is larger than its "[]"."""
+    return len(message) + 64 * (message.count(b"[") + message.count(b"{")) + 32 * message.count(b",")
 
 
 def kill_user(user: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentlib.checks.notebook import Cell
 from agentlib.checks.player import TOO_LONG, TOO_OFTEN
-from agentlib.grading.border import Child, ChildEnded, Forged
+from agentlib.grading.border import SENT_TOO_MUCH, Child, ChildEnded, Forged
 from agentlib.grading.home import Home
 from agentlib.grading.limits import Limits
 from agentlib.grading.rungs import Rung
@@ -37,6 +37,7 @@ class LearnerThere:
         self.failed = ""
         """Why there will be no child any more; "" while there may be one."""
         self.printed_bytes = 0
+        self.log_bytes = 0
         self._names: dict[str, str] = {}
         self._child: Child | None = None
         self._cells: Sequence[Cell] = plan.cells
@@ -77,6 +78,7 @@ class LearnerThere:
         if self._child is not None:
             self._child.end()
             self.printed_bytes += self._child.printed_bytes
+            self.log_bytes = self._child.log_bytes
             self._child = None
 
     def _drop(self, why: str) -> None:
@@ -94,6 +96,8 @@ class LearnerThere:
         while self._child is None and not self.failed:
             if time.monotonic() >= self.deadline:
                 self.failed = "ran too long"
+            elif SENT_TOO_MUCH in self.ends:
+                self.failed = SENT_TOO_MUCH
             elif len(self.ends) > self.limits.restarts:
                 self.failed = f"ended {len(self.ends)} times; the last time it {self.ends[-1]}"
             else:
@@ -103,7 +107,7 @@ class LearnerThere:
     def _start(self) -> None:
         place = "at the start"
         try:
-            self._child = Child(self.rung, self.home, self.limits, self.deadline)
+            self._child = Child(self.rung, self.home, self.limits, self.deadline, self.log_bytes)
             place = "in a cell"
             outcome = self._child.ask(
                 {

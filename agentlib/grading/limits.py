@@ -17,6 +17,7 @@ class Limits:
     output_bytes: printed text is kept up to here, the rest is counted and dropped.
     message_bytes: the longest message over the border, either way.
     messages: the most messages that one call of the learner's function may send.
+    log_mb: about the memory that all messages together may take in the grader, which keeps them to the end.
     file_mb: the largest file. disk_mb: all files together, where the rung can bound that.
     open_files: files open at a time. restarts: how often a child that ended is started anew.
     notebook_mb: larger notebooks are not read.
@@ -32,6 +33,7 @@ class Limits:
     output_bytes: int = 1_000_000
     message_bytes: int = 1_000_000
     messages: int = 10_000
+    log_mb: int = 128
     file_mb: int = 16
     disk_mb: int = 64
     open_files: int = 64
