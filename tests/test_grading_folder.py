@@ -436,10 +436,19 @@ def row(student="ann", **more) -> Row:
     return Row(student, "ex01_write_the_loop", "file.ipynb", **{**about, **more})
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx"])
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", " =1+1", "\uff1d1+1"])
 def test_no_name_is_a_formula(name):
     (line,) = csv.DictReader(io.StringIO(csv_text([row(name)])))
     assert line["student"] == f"'{name}"
+
+
+@pytest.mark.parametrize("name", ["x;=1+1", 'x";=1+1', "x\t=1+1"])
+def test_no_part_of_a_name_is_a_formula_where_a_semicolon_or_a_tab_parts_cells(name):
+    rows = [replace(row(name, number="12"), notes=(f"{name} was changed.",))]
+    for text in (csv_text(rows), canvas_text(rows), *moodle_texts(rows).values()):
+        for delimiter in ";\t":
+            cells = [cell for line in csv.reader(io.StringIO(text), delimiter=delimiter) for cell in line]
+            assert [cell for cell in cells if cell.startswith("=")] == []
 
 
 def test_the_table_holds_names_with_commas_quotes_and_lines():
@@ -455,6 +464,10 @@ def test_no_two_students_share_a_page_and_no_name_leads_elsewhere():
     assert len({page.lower() for page in pages}) == len(names)
     assert all("/" not in page and len(page.encode()) < 120 and not page.startswith(".") for page in pages)
     assert feedback_name("ann", "1") != feedback_name("ann", "2")
+    assert feedback_name("ann", "1") != feedback_name("ann 1")
+    page = feedback_name("ann", "1")
+    assert feedback_name(page.removesuffix(".html")) != page
+    assert all(feedback_name(name) != f"{name}.html" for name in ("con", "aux", "com1"))
 
 
 def test_the_name_of_a_page_can_be_read_and_is_no_option_of_a_command():
@@ -524,7 +537,10 @@ def test_moodle_gets_a_table_an_exercise_with_those_whom_it_knows():
 def test_all_results_are_written_and_old_pages_removed(tmp_path, home):
     out = tmp_path / "out"
     write_results([row("ann"), row("ben")], out)
+    (out / "feedback" / "my own").mkdir()
+    (out / "feedback" / "my own notes.txt").write_text("of the instructor")
     write_results([row("ben", report=None)], out)
+    (out / "feedback" / "my own notes.txt").unlink()
     assert sorted(path.name for path in out.rglob("*") if path.is_file()) == [
         "ben.html",
         "class.html",

@@ -67,11 +67,18 @@ th, td {{ border: 0; padding: 0 }}
 """
 
 
+# Some spreadsheets part cells at a semicolon or a tab, whatever the quotes say, and some take the wide signs
+# of East Asian keyboards, too.
+FORMULA = re.compile(r"(^|[;\t\r\n])(?= *[=+@\uFF1D\uFF0B\uFF0D\uFF20-])")
+"""The place before what would be taken for a formula."""
+
+
 def plain_cell(value: object) -> object:
-    """Give a value for a spreadsheet: a text that would be taken for a formula gets a quote before it."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r", "\n"):
-        return f"'{value}"
-    return value
+    """Give a value for a spreadsheet: what would be taken for a formula gets a quote before it."""
+    if not isinstance(value, str):
+        return value
+    text = FORMULA.sub(r"\1'", value)
+    return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
 
 
 def csv_text(rows: Iterable[Row]) -> str:
@@ -158,13 +165,18 @@ def without_number(rows: Sequence[Row], format: str) -> str:
     )
 
 
+TAKEN = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|.*_[0-9a-f]{8}")
+"""Names that are devices on Windows, and those that may be made of another student's below."""
+
+
 def feedback_name(student: str, number: str = "") -> str:
     """Make the name of a student's page: fit for every file system, and no two students share one."""
     whole = f"{student} {number}".strip()
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", whole) if not unicodedata.combining(sign))
     safe = re.sub(r"[^\w.-]+", "_", plain, flags=re.ASCII).strip("._-")[:80]
-    if not safe or safe.lower() != whole:  # some file systems do not tell A from a
-        safe += "_" + hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:8]
+    if not safe or safe.lower() != whole or TAKEN.fullmatch(safe):  # some file systems do not tell A from a
+        both = f"{student}\0{number}" if number else student  # "ann" with number 12 is not "ann 12"
+        safe += "_" + hashlib.sha256(both.encode("utf-8", "replace")).hexdigest()[:8]
     return f"{safe}.html"
 
 
@@ -301,7 +313,7 @@ def write_results(rows: Sequence[Row], out: Path, format: str = "") -> None:
     for name, theirs in pages.items():
         _write(feedback / name, feedback_page(theirs))
     for path in feedback.iterdir():
-        if path.name not in pages:
+        if path.name not in pages and path.suffix in (".html", ".part") and path.is_file():
             path.unlink()
 
 
