@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -335,7 +336,7 @@ def test_after_a_change_in_the_middle_of_a_class_every_row_comes_from_the_new_co
     assert [(row.student, row.points) for row in rows] == [("ann", 10), ("ben", 10), ("cid", 10)]
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"digest": 1}', b"\xff"])
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"digest": 1}', b"\xff", b"[" * 100_000])
 def test_a_damaged_result_is_made_anew(tmp_path, home, damage):
     folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
     rows = grade_folder(batch(folder, out, home), threads)
@@ -343,6 +344,22 @@ def test_a_damaged_result_is_made_anew(tmp_path, home, damage):
     result.write_bytes(damage)
     again = grade_folder(batch(folder, out, home, resume=True), threads)
     assert [(row.points, row.seed) for row in again] == [(row.points, row.seed) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("points", 9), ("points", "9"), ("points", None), ("notes", [{}]), ("report", {"a": 1}), ("student", 3)],
+)
+def test_a_result_with_one_value_changed_is_made_anew(tmp_path, home, name, value):
+    folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
+    rows = grade_folder(batch(folder, out, home), threads)
+    (result,) = (out / "results").iterdir()
+    kept = json.loads(result.read_text())
+    result.write_text(json.dumps({**kept, "row": {**kept["row"], name: value}}))
+    again = grade_folder(batch(folder, out, home, resume=True), threads)
+    assert [(row.student, row.points, row.notes, row.report) for row in again] == [
+        (row.student, row.points, row.notes, row.report) for row in rows
+    ]
 
 
 class Breaking(Executor):
@@ -391,10 +408,13 @@ def test_one_that_kills_its_grader_is_found_in_a_real_pool(tmp_path, home):
 
 def test_the_first_pool_has_begun_before_it_is_asked_for_and_the_next_are_new():
     before = set(multiprocessing.active_children())
-    with contextlib.closing(EarlyPool(3, now=2)) as pools:
+    with contextlib.closing(EarlyPool(3, now=2)):
+        assert len(set(multiprocessing.active_children()) - before) == 2
+    # As many as it may have: else one more could start for the question below, while these two still load.
+    with contextlib.closing(EarlyPool(2, now=2)) as pools:
         begun = set(multiprocessing.active_children()) - before
         assert len(begun) == 2
-        with pools(3) as first, pools(1) as second:
+        with pools(2) as first, pools(1) as second:
             assert first.submit(os.getpid).result() in {process.pid for process in begun}
             assert second.submit(os.getpid).result() not in {process.pid for process in begun}
     assert not set(multiprocessing.active_children()) - before
@@ -412,8 +432,12 @@ def test_a_batch_that_is_killed_twice_loses_nothing_and_doubles_nothing(tmp_path
     hand_in(folder, **students)
     command = [sys.executable, "-m", "agentlib", "grade", str(folder), "--out", str(out), "--resume"]
     command += ["--isolation", "time limit", "--workers", "1", "--quiet"]
+    temporary = Path(tempfile.mkdtemp(dir="/tmp"))  # a short name: a socket is in it
+    environment = {**os.environ, "TMPDIR": str(temporary)}
     for wanted in (2, 6):
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment
+        )
         until = time.monotonic() + 60
         while len(list((out / "results").glob("*.json"))) < wanted and time.monotonic() < until:
             time.sleep(0.02)
@@ -422,7 +446,9 @@ def test_a_batch_that_is_killed_twice_loses_nothing_and_doubles_nothing(tmp_path
     kept = {path: path.stat().st_mtime_ns for path in (out / "results").glob("*.json")}
     assert 6 <= len(kept) < 24
     assert not (out / "grades.csv").exists()
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    assert list(temporary.iterdir()) == []
+    temporary.rmdir()
     assert {path: path.stat().st_mtime_ns for path in kept} == kept  # taken over, not graded anew
     rows = json.loads((out / "grades.json").read_text())
     assert [(row["student"], row["points"]) for row in rows] == [(name, 10) for name in students]
@@ -630,6 +656,20 @@ def test_an_out_that_would_mix_results_with_other_things_is_refused(tmp_path, ca
         assert "is a file" in refusal(capsys, folder, "--out", folder.parent / "other/results/precious.csv")
     assert (other / "results" / "precious.csv").exists()
     assert "holds other things" in refusal(capsys, folder, "--out", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["results/1.json", "grades.csv", "class.html"])
+def test_a_folder_in_the_place_of_a_file_is_other_things(tmp_path, name):
+    folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
+    (out / name).mkdir(parents=True)
+    assert "holds other things" in folder_problem(folder, out, resume=True)
+
+
+def test_a_file_in_the_place_of_a_folder_is_other_things(tmp_path):
+    folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
+    out.mkdir()
+    (out / "feedback").write_text("1")
+    assert "holds other things" in folder_problem(folder, out, resume=True)
 
 
 def test_a_batch_that_ended_before_its_first_result_can_go_on(tmp_path):

@@ -5,14 +5,18 @@ import hashlib
 import json
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.util
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,10 @@ __all__ = ["Batch", "EarlyPool", "Task", "grade_folder", "grade_task", "local_po
 
 LOOK_SECONDS = 2.0
 """When no row has come for so long, it is asked whether anybody is left who grades."""
+
+
+LONGEST_FOLDER = 70
+"""The name of a socket has at most about a hundred bytes, and multiprocessing adds thirty."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +135,27 @@ def local_pool(workers: int) -> Executor:
     has_server = "forkserver" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if has_server else "spawn")
     if has_server:
+        _place_server(Path(tempfile.gettempdir()))
         context.set_forkserver_preload([__name__])  # what grades is loaded once, and each worker is a copy
     return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
+
+
+def _place_server(folder: Path) -> None:
+    """Have the fork server's socket in a folder of our own, in which it is found when a batch was killed.
+
+    folder: for temporary files. multiprocessing makes a folder for the socket once, before its first server.
+    """
+    ours = tempfile.mkdtemp(prefix=f"agentlib_grading_{os.getpid()}_", dir=folder)
+    before, tempfile.tempdir = tempfile.tempdir, ours
+    try:
+        used = len(ours) < LONGEST_FOLDER and Path(multiprocessing.util.get_temp_dir()).is_relative_to(ours)
+    finally:
+        tempfile.tempdir = before
+    if used:  # removed at the end, after what is in it
+        remove = partial(shutil.rmtree, ours, ignore_errors=True)
+        multiprocessing.util.Finalize(None, remove, exitpriority=-101)
+    else:  # there was one already, or the name of the socket would be too long
+        os.rmdir(ours)
 
 
 class EarlyPool:
@@ -179,7 +206,8 @@ def grade_folder(
     def keep(key: str, row: Row, digest: str = "") -> None:
         rows[key] = replace(row, report=_with_shared(row.report, known))
         if digest:
-            _write(batch.results / f"{key}.json", {"digest": digest, "row": row.as_dict()})
+            about = row.as_dict()
+            _write(batch.results / f"{key}.json", {"digest": digest, "row": about, "sum": _sum(about)})
         if progress is not None:
             progress(len(rows), len(submissions))
 
@@ -302,11 +330,16 @@ def _read(path: Path, digest: str) -> Row | None:
     """Read a row that was kept; None if there is none, or if it does not hold any more."""
     try:
         content = json.loads(path.read_text(encoding="ascii"))
-        if content["digest"] != digest:
+        if content["digest"] != digest or content["sum"] != _sum(content["row"]):
             return None
         return Row(**{**content["row"], "notes": tuple(content["row"]["notes"])})
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _sum(about: dict[str, Any]) -> str:
+    """Give a short text that changes with anything in a row: by it a damaged file is known."""
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _remove_others(folder: Path, rows: dict[str, Row]) -> None:

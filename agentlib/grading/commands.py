@@ -132,10 +132,16 @@ def folder_problem(folder: Path, out: Path, *, resume: bool) -> str:
 
 def other_things(out: Path) -> list[str]:
     """List what is in a folder for results and does not come from grading."""
-    names = [path.name for path in out.iterdir()] if out.is_dir() else []
-    theirs = [name for name in names if name not in OURS and not name.startswith("grades_")]
-    results = [path.name for path in (out / "results").iterdir()] if "results" in names else []
-    return sorted(theirs + [name for name in results if not name.endswith((".json", ".part"))])
+
+    def is_ours(path: Path) -> bool:
+        known = path.name in OURS or path.name.startswith("grades_")
+        return known and path.is_dir() == (path.name in ("results", "feedback"))
+
+    theirs = [path.name for path in out.iterdir() if not is_ours(path)] if out.is_dir() else []
+    results = (out / "results").iterdir() if (out / "results").is_dir() else ()
+    return sorted(
+        theirs + [path.name for path in results if path.is_dir() or path.suffix not in (".json", ".part")]
+    )
 
 
 def kept_results(out: Path) -> dict[str, bytes]:
