@@ -79,6 +79,20 @@ def test_the_sliders_have_names_and_limits():
     ]  # fmt: skip
 
 
+def luminance(colour):
+    """The relative luminance of "#rrggbb", as WCAG 2.2 defines it."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#111111"])  # JupyterLab's light and dark theme
+def test_the_handle_of_each_slider_stands_out_from_the_page(page):
+    for slider in growth().box.children[:2]:
+        darker, lighter = sorted((luminance(slider.style.handle_color or "#ffffff"), luminance(page)))
+        assert (lighter + 0.05) / (darker + 0.05) >= 3
+
+
 @pytest.mark.parametrize("limits", [(1, 5), 3, (5, 1, 3), (1, 5, 9), (1, 5, 2.5), ("1", 5, 3)])
 def test_limits_that_do_not_fit_are_refused_in_words(limits):
     with pytest.raises(ValueError, match="steps"):

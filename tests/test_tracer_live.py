@@ -10,6 +10,7 @@ from agentlib.models import LoopingModel, ScriptedModel
 from agentlib.trace import Trace
 from agentlib.views import tracer
 from agentlib.views.frames import frames
+from agentlib.views.guard import HANDLE
 from agentlib.views.tracer.film import EDIT_CHARS, film
 from agentlib.views.tracer.predict import choices, open_frames, verdict
 from agentlib.watch import watch
@@ -99,6 +100,10 @@ def test_moving_max_steps_runs_the_loop_again_and_shows_its_end():
 def test_the_slider_reaches_as_far_as_the_run_that_it_starts_with():
     assert (live().slider.value, live().slider.max) == (10, 20)
     assert live(max_steps=30).slider.max == 30
+
+
+def test_the_handle_of_the_slider_has_a_colour_that_is_seen_in_both_themes():
+    assert live().slider.style.handle_color == HANDLE
 
 
 def test_a_run_that_is_over_has_no_slider_and_no_form():
