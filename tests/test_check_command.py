@@ -115,7 +115,9 @@ def test_the_untouched_exercise_by_its_name():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "its JSON breaks off at line 1, column 1"),
+        ("", "the file is empty"),
+        (" \n", "the file is empty"),
+        ("\n<!DOCTYPE html><title>Log in</title>", "is a web page and no notebook"),
         ('{"cells": [', "its JSON breaks off at line 1"),
         ("[1, 2]", "it holds JSON of another kind"),
         (json.dumps({"nbformat": 3, "worksheets": []}), "has notebook format 3, and format 4 is needed"),
@@ -132,7 +134,20 @@ def test_the_untouched_exercise_by_its_name():
         (json.dumps(notebook("run_agent = 3")), "run_agent is 3, which is no function"),
     ],
     ids=[
-        *["empty", "half", "list", "old", "deep", "no cells", "no list", "true", "long number", "magic"],
+        *[
+            "empty",
+            "blank",
+            "page",
+            "half",
+            "list",
+            "old",
+            "deep",
+            "no cells",
+            "no list",
+            "true",
+            "long number",
+            "magic",
+        ],
         *["syntax", "no function"],
     ],
 )

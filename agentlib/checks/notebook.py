@@ -92,6 +92,12 @@ def read_notebook(path: "Path") -> list[Cell]:
 
 def read_cells(data: bytes, path: "Path") -> list[Cell]:
     """Read the code cells out of the content of a notebook file; path: for the words of a NotebookProblem."""
+    if not data.strip():
+        raise NotebookProblem(f"{path}: the file is empty. Save the notebook, and take that file.")
+    if data.lstrip()[:1] == b"<":
+        raise NotebookProblem(
+            f"{path}: is a web page and no notebook. Take the .ipynb file that JupyterLab saves."
+        )
     try:
         notebook = json.loads(data)
     except RecursionError:

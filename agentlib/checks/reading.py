@@ -165,9 +165,8 @@ def crash(log: Log) -> Fault | None:
     outcome = log.outcome
     asked = len(log.asks)
     if "raised" in outcome:
-        return Fault(
-            _error_words(outcome["raised"]), "Read the line that is shown. Which value did you expect there?"
-        )
+        hint = outcome["raised"].get("hint", "Read the line that is shown. Which value did you expect there?")
+        return Fault(_error_words(outcome["raised"]), hint)
     if outcome.get("ended") == TOO_OFTEN:
         if any(not call.tool for call in log.calls):
             return Fault(

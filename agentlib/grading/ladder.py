@@ -227,6 +227,8 @@ def choose_rung(
     for name in (require, only):
         if name is not None and name not in names:
             raise ValueError(f'There is no isolation "{name}". There are: {", ".join(names)}.')
+    if only and require and names.index(only) > names.index(require):
+        raise NoRung(f'"{only}" is weaker than "{require}", and at least that is required.')
     passed_over: list[tuple[str, str]] = []
     for rung in rungs:
         if only is None or rung.name == only:

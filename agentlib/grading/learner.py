@@ -15,6 +15,8 @@ from agentlib.messages import Entry, short
 
 __all__ = ["LearnerThere"]
 
+RUN_ALL = "Run your notebook anew from top to bottom. Which cell is the first that does not run?"
+
 
 class LearnerThere:
     """A `Learner` (see `agentlib.checks.player`) whose functions live in a child.
@@ -49,7 +51,7 @@ class LearnerThere:
             return _outcome(self.failed)
         name = request["function"]
         if self._names.get(name) != "":
-            return {"raised": _error("NameError", self._missing(name))}
+            return {"raised": {**_error("NameError", self._missing(name)), "hint": RUN_ALL}}
         seconds = min(seconds, self.limits.call_seconds)
         interrupted = False
 
