@@ -13,9 +13,10 @@ HANDLE = "#1976d2"
 
 
 class Guard(anywidget.AnyWidget):
-    """Shows nothing. Guards every widget in the same output, and names sliders for screen readers."""
+    """Shows nothing. Guards every widget in the same output, names sliders and lets their focus be seen."""
 
     _esm = Path(__file__).parent / "guard.js"
+    _css = Path(__file__).parent / "guard.css"
 
 
 def guarded(*widgets: Any) -> ipywidgets.VBox:

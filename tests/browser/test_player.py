@@ -265,6 +265,16 @@ def test_max_steps_of_2_runs_the_loop_again_and_ends_with_the_step_limit(lab: La
     lab.page.wait_for_function(stopped.replace("step limit", "answered"), arg=player.root.element_handle())
 
 
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_whoever_comes_to_the_slider_with_the_tab_key_sees_that_it_has_the_focus(lab: Lab, theme: str) -> None:
+    lab.theme(theme)
+    lab.player(LIVE).press("Shift+Tab", "Shift+Tab")
+    handle = lab.page.locator(".noUi-handle").first
+    assert handle.evaluate("e => e === document.activeElement")
+    assert handle.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+    assert handle.evaluate("e => parseFloat(getComputedStyle(e).outlineWidth)") >= 2
+
+
 def test_no_key_pressed_on_any_control_reaches_the_notebook(lab: Lab) -> None:
     cells = lab.cells()
     for number in (LIVE, THREE, PREDICT):
