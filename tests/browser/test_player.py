@@ -266,7 +266,7 @@ def test_max_steps_of_2_runs_the_loop_again_and_ends_with_the_step_limit(lab: La
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_whoever_comes_to_the_slider_with_the_tab_key_sees_that_it_has_the_focus(lab: Lab, theme: str) -> None:
+def test_whoever_tabs_to_the_slider_sees_that_it_has_the_focus(lab: Lab, theme: str) -> None:
     lab.theme(theme)
     lab.player(LIVE).press("Shift+Tab", "Shift+Tab")
     handle = lab.page.locator(".noUi-handle").first
