@@ -12,12 +12,14 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from agentlib.checks import EXERCISES
@@ -35,6 +37,9 @@ __all__ = ["Batch", "EarlyPool", "Task", "grade_folder", "grade_task", "local_po
 LOOK_SECONDS = 2.0
 """When no row has come for so long, it is asked whether anybody is left who grades."""
 
+
+TIDY_SECONDS = 3.0
+"""A worker that is told to end has so long to end what it runs, and to remove its files."""
 
 LONGEST_FOLDER = 70
 """The name of a socket has at most about a hundred bytes, and multiprocessing adds thirty."""
@@ -91,8 +96,19 @@ def key_of(submission: Submission, folder: Path) -> str:
     return hashlib.sha256(place).hexdigest()[:24]
 
 
+class Stopped(SystemExit):
+    """Ends a worker; what it runs is ended and removed on the way out."""
+
+
 def grade_task(task: Task) -> Row:
     """Grade one submission; runs in a worker."""
+    try:
+        return _grade(task)
+    except Stopped:
+        os._exit(1)  # the pool would give it the next task
+
+
+def _grade(task: Task) -> Row:
     rung = next(rung for rung in RUNGS if rung.name == task.rung)
     found = task.submission
     exercise = EXERCISES.get(found.exercise) or exercise_in(task.data, tuple(EXERCISES.values()))
@@ -117,15 +133,42 @@ def grade_task(task: Task) -> Row:
 def end_with_parent() -> None:
     """Prepare a worker: it ends when the batch ends, however that was, and leaves Ctrl-C to the batch."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _stop)
     parent = multiprocessing.parent_process()
     if parent is None:
         return
 
     def watch() -> None:
         multiprocessing.connection.wait([parent.sentinel])
+        if sys.platform != "win32":
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(TIDY_SECONDS)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # nothing comes between while it tidies up
+    raise Stopped
+
+
+def _end_workers(executor: Executor) -> None:
+    """End the processes of a pool with what they run, without waiting for that. Ctrl-C waits meanwhile."""
+    processes = list((getattr(executor, "_processes", None) or {}).values())
+    in_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
+    try:
+        for process in processes:
+            process.terminate()
+        until = time.monotonic() + TIDY_SECONDS
+        for process in processes:
+            process.join(max(0.0, until - time.monotonic()))
+            process.kill()
+        executor.shutdown(wait=True, cancel_futures=True)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def local_pool(workers: int) -> Executor:
@@ -231,8 +274,9 @@ def grade_folder(
             rung = batch.rung.name if batch.rung else ""
             yield Task(found, data, digest, batch.seed, rung, batch.home, batch.limits)
 
-    for task, row in _run(tasks(), make_executor, batch.workers, work, still_there):
-        keep(key_of(task.submission, batch.folder), row, task.digest)
+    with contextlib.closing(_run(tasks(), make_executor, batch.workers, work, still_there)) as graded:
+        for task, row in graded:
+            keep(key_of(task.submission, batch.folder), row, task.digest)
     _remove_others(batch.results, rows)
     return _with_doubles([rows[key_of(found, batch.folder)] for found in submissions])
 
@@ -243,7 +287,7 @@ def _run(
     workers: int,
     work: Callable[[Task], Row],
     still_there: Callable[[], None] | None = None,
-) -> Iterator[tuple[Task, Row]]:
+) -> Generator[tuple[Task, Row], None, None]:
     """Run tasks, a few at a time. If a worker dies, those that were running are run again one by one."""
     suspects: list[Task] = []
     tasks = iter(tasks)
@@ -285,6 +329,9 @@ def _run(
                     except Exception as problem:
                         yield task, _crashed(task, f"Grading failed: {type(problem).__name__}: {problem}")
             suspects += running.values()
+        except BaseException:  # Ctrl-C, or whoever wants the rows has failed: what runs is not waited for
+            _end_workers(executor)
+            raise
         finally:
             for future in running:
                 future.cancel()
