@@ -336,6 +336,23 @@ def test_after_a_change_in_the_middle_of_a_class_every_row_comes_from_the_new_co
     assert [(row.student, row.points) for row in rows] == [("ann", 10), ("ben", 10), ("cid", 10)]
 
 
+def test_an_exercise_is_told_by_its_cells_before_a_name_that_only_looks_like_one(tmp_path, home):
+    folder = tmp_path / "in"
+    solution = (Path(__file__).parent.parent / "solutions" / "ex05_budget.ipynb").read_bytes()
+    for name in ("alex01/Untitled.ipynb", "ben/ex05.ipynb", "rex02_123_4567_homework.ipynb"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(solution)
+    rows = grade_folder(batch(folder, tmp_path / "out", home), threads)
+    assert {row.student: (row.exercise, row.points) for row in rows} == {
+        "alex01": ("ex05_budget", 10),
+        "ben": ("ex05_budget", 10),
+        "rex02": ("ex05_budget", 10),
+    }
+    said = {row.student: " ".join(row.notes) for row in rows}
+    assert "Its name says ex01_write_the_loop, its cells say ex05_budget" in said["alex01"]
+    assert said["ben"] == ""
+
+
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"digest": 1}', b"\xff", b"[" * 100_000])
 def test_a_damaged_result_is_made_anew(tmp_path, home, damage):
     folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"

@@ -111,7 +111,9 @@ def grade_task(task: Task) -> Row:
 def _grade(task: Task) -> Row:
     rung = next(rung for rung in RUNGS if rung.name == task.rung)
     found = task.submission
-    exercise = EXERCISES.get(found.exercise) or exercise_in(task.data, tuple(EXERCISES.values()))
+    named = EXERCISES.get(found.exercise)
+    # The cells first, as `check` does: a folder or a file may have its name from "alex01".
+    exercise = exercise_in(task.data, tuple(EXERCISES.values())) or named
     if exercise is None:
         return unreadable(
             found.student, "", found.file, "Neither its name nor its cells say which exercise it is."
@@ -127,6 +129,9 @@ def _grade(task: Task) -> Row:
         file=found.file,
         seed=seed_for(f"{found.student} {found.number}".strip(), exercise.name, task.seed),
     )
+    if named not in (None, exercise):
+        note = f"Its name says {found.exercise}, its cells say {exercise.name}; it was graded as that."
+        row = replace(row, notes=(*row.notes, note))
     return replace(row, number=found.number)
 
 
