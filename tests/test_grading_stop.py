@@ -7,11 +7,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from agentlib.grading import RUNGS
+from agentlib.grading import RUNGS, Batch, Limits, grade_folder, temporary_home
 from tests.hostile.submissions import notebook
 
 ROOT = Path(__file__).parent.parent
@@ -91,3 +92,24 @@ def test_a_stopped_batch_ends_soon_and_leaves_nothing_that_runs(tmp_path, rung, 
     if code == 130:  # who is killed cannot tidy up; the next batch does
         assert list(temporary.iterdir()) == []
     shutil.rmtree(temporary)
+
+
+class Far(ThreadPoolExecutor):
+    """An executor as Dask's: its workers are not ours, and its `shutdown` knows `wait` alone."""
+
+    def shutdown(self, wait=True):
+        super().shutdown(wait)
+
+
+def test_whoever_wants_the_rows_may_stop_with_any_executor(tmp_path):
+    path = tmp_path / "in" / "ann" / "ex01.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(notebook())
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with temporary_home() as home, pytest.raises(KeyboardInterrupt):
+        batch = Batch(tmp_path / "in", tmp_path / "out", RUNGS[-1], home, Limits())
+        grade_folder(batch, Far, stop)
+    assert len(list((tmp_path / "out" / "results").iterdir())) == 1  # what was graded is kept

@@ -161,6 +161,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 def _end_workers(executor: Executor) -> None:
     """End the processes of a pool with what they run, without waiting for that. Ctrl-C waits meanwhile."""
     processes = list((getattr(executor, "_processes", None) or {}).values())
+    if not processes:  # threads, or a cluster, whose workers are not ours to end
+        return
     in_main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
     try:
@@ -170,7 +172,7 @@ def _end_workers(executor: Executor) -> None:
         for process in processes:
             process.join(max(0.0, until - time.monotonic()))
             process.kill()
-        executor.shutdown(wait=True, cancel_futures=True)
+        executor.shutdown(wait=True)
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
