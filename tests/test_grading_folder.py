@@ -196,6 +196,28 @@ def test_who_handed_in_no_notebook_has_a_row_in_a_class_download_too(tmp_path):
     assert [number for number, problem in found.items() if "unpack the outer one" in problem] == ["12", "22"]
 
 
+def test_no_name_in_a_students_archive_makes_another_student_of_one(tmp_path):
+    names = ("Bob B_9_assignsubmission_file_ex01.ipynb", f"bob_125_4569_{NAME}", f"submitted/bob/{NAME}")
+    zipped(tmp_path / "evil_124_4568_work.zip", *names)
+    zipped(tmp_path / "Evil E_77_assignsubmission_file_work.zip", *names)
+    for folder in ("Cid C_13_assignsubmission_file", "submitted/dee/ex01"):
+        (tmp_path / folder).mkdir(parents=True)
+        zipped(tmp_path / folder / "bob_125_4569_work.zip", *names)
+    found = find_submissions(tmp_path)
+    assert {(one.student, one.number) for one in found} == {
+        ("evil", "124"),
+        ("Evil E", "77"),
+        ("Cid C", "13"),
+        ("dee", ""),
+    }
+    assert len(found) == 12
+
+
+def test_the_archive_of_a_class_may_have_a_date_in_its_name(tmp_path):
+    zipped(tmp_path / "course_2026_11_submissions.zip", f"ann_125_4569_{NAME}", f"ben_126_4570_{NAME}")
+    assert [one.student for one in find_submissions(tmp_path)] == ["ann", "ben"]
+
+
 def test_each_download_is_looked_at_by_itself(tmp_path):
     zipped(tmp_path / "first.zip", f"aann_21_91_{NAME}")
     zipped(tmp_path / "second.zip", "aann_21_92_ex02.py")

@@ -34,6 +34,7 @@ MOODLE = re.compile(
 CANVAS = re.compile(
     r"(?P<name>.+?)_(?:LATE_)?(?P<number>\d+)_(?:\d+_(?P<rest>.+)|(?:text|link)\.html)", re.DOTALL
 )
+DATED = re.compile(r"_(?:19|20)\d\d_\d{1,4}_")
 
 
 @dataclass(frozen=True)
@@ -143,13 +144,13 @@ def _members(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
                 if not inside or any(SKIPPED.fullmatch(part) for part in inside):
                     continue
                 # An archive at the top is a whole class; one in a student's folder is that student's.
-                where = (*parts[:-1], *inside)
+                where, at_top = (*parts[:-1], *inside), len(parts) == 1
                 if inside[-1].lower().endswith(".ipynb") and not member.is_dir():
-                    yield _submission(where, path, number, archive_name=parts[-1])
-                elif len(parts) == 1 and who(where)[1]:
+                    yield _submission(where, path, number, archive_name=parts[-1], at_top=at_top)
+                elif at_top and who(where)[1]:
                     nested = inside[-1].lower().endswith(".zip")
                     problem = NO_NOTEBOOK + NESTED * nested
-                    yield _submission(where, path, number, problem, archive_name=parts[-1])
+                    yield _submission(where, path, number, problem, archive_name=parts[-1], at_top=at_top)
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
         yield _submission(parts, path, problem=f"The archive cannot be read ({error}).")
 
@@ -160,16 +161,28 @@ def _submission(
     member: int | None = None,
     problem: str = "",
     archive_name: str = "",
+    *,
+    at_top: bool = False,
 ) -> Submission:
     exercise = _exercise(parts)
     student, number = who(parts, exercise)
-    if archive_name and not number:
+    if archive_name and at_top and (not number or _is_one_students(archive_name)):
         of_archive = who((archive_name,), exercise)
         # "bendoe_123_4567_work.zip" is one student's, and so is "ben.zip" if what is in it bears no name.
         if of_archive[1] or (len(parts) == 1 and exercise and student == Path(parts[0]).stem):
             student, number = of_archive
     file = "/".join(filter(None, (archive_name and f"{archive_name}:", *parts)))
     return Submission(printable(student), number, exercise, printable(file), path, member, problem)
+
+
+def _is_one_students(archive_name: str) -> bool:
+    """Whether a learning system has named an archive: then what is inside has its names from the student.
+
+    "course_2026_11_submissions.zip" looks like Canvas's names, and is a class.
+    """
+    if MOODLE.fullmatch(archive_name):
+        return True
+    return CANVAS.fullmatch(archive_name) is not None and not DATED.search(archive_name)
 
 
 def _exercise(parts: tuple[str, ...]) -> str:
@@ -190,10 +203,12 @@ def who(parts: tuple[str, ...], exercise: str = "") -> tuple[str, str]:
     with no folder, what the file's name says besides the exercise. A text that was written in Moodle or
     Canvas tells its student, too.
     """
-    if "submitted" in parts[:-1]:
+    # The outermost name that tells counts: what is inside has its names from the student.
+    moodles = next((place for place, part in enumerate(parts) if MOODLE.fullmatch(part)), len(parts))
+    if "submitted" in parts[: min(moodles, len(parts) - 1)]:
         parts = parts[parts.index("submitted") + 1 :]
         if len(parts) > 1 and not MOODLE.fullmatch(parts[0]):
-            return parts[0], ""  # whatever the student has called what is inside: it is no other student's
+            return parts[0], ""
     for part in parts:
         moodle = MOODLE.fullmatch(part)
         if moodle:
