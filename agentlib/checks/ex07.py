@@ -163,10 +163,15 @@ AS_IT_IS = (
 
 
 def _came_back_whole(log: Log) -> Fault | None:
+    result, value = log.facts["result"], _value(log)
     fault = crash(log)
+    if fault is not None and "raised" in log.outcome:
+        return Fault(
+            f"given the result {shortened(json_text(result))}: {fault.seen}",
+            "A result may be a text, a number, a list or a dict. Which of them can your line work with?",
+        )
     if fault is not None:
         return fault
-    result, value = log.facts["result"], _value(log)
     if value == result:
         return None
     size = len(_as_texts(result)[0])
@@ -439,6 +444,8 @@ def leaves_short_histories(logs: Logs) -> Fault | None:
 
 
 def _why_called(name: str, logs: Logs) -> str:
+    if _value(logs[name]) == logs[name].facts["history"]:
+        return "What came back was right. Is `summarise` called before you know whether anything is old?"
     spare = logs["one step to spare"]
     if name == "nothing old" and not spare.calls and _value(spare) == spare.facts["history"]:
         return "Exactly keep_steps steps are not too many. With `<`, or with `<=`?"

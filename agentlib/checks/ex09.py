@@ -10,7 +10,7 @@ from typing import Any
 from agentlib.checks.exercise import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.checks.loops import interrupt_leaves
 from agentlib.checks.player import TOO_OFTEN, shortened
-from agentlib.checks.reading import call_words, crash, requests_in, same_call, sketch, times
+from agentlib.checks.reading import call_words, counted, crash, requests_in, same_call, sketch, times
 from agentlib.checks.worlds import interrupt
 from agentlib.costs import estimate_tokens
 from agentlib.labs import invoices
@@ -62,6 +62,11 @@ class Meter:
                 self.forgotten.append(Forgotten(number, history, reply, self._asked[key], told))
             self._asked[key] = number
         return reply
+
+    @property
+    def different(self) -> int:
+        """How many requests were made, each counted once however often it was made."""
+        return len(self._asked)
 
     @property
     def tokens(self) -> int:
@@ -211,6 +216,18 @@ def _out_of_sight(log: Log) -> Fault | None:
     return None
 
 
+def _refused(log: Log) -> Fault | None:
+    """Requests that were never run, though the model had not made them before."""
+    different, run = log.facts["meter"].different, len(log.tool_runs)
+    if run >= different or "raised" in log.outcome:
+        return None
+    return Fault(
+        f"the model made {counted(different, 'different request')}, and {run} of them were run; "
+        f"{_how_it_ended(log)}",
+        "Which requests does your loop not run? Only the same tool with the same input is a repeat.",
+    )
+
+
 def begins(logs: Logs) -> Fault | None:
     """The first invoices, before the stuck one, are matched."""
     log = logs["whole night"]
@@ -218,8 +235,13 @@ def begins(logs: Logs) -> Fault | None:
     numbers = list(ledger.batch.invoices)[:3]
     missing = [number for number in numbers if number not in ledger.matched]
     if missing:
-        return _out_of_sight(log) or Fault(
-            f"{missing[0]} was not matched; the model was asked {times(len(log.asks))}; {_how_it_ended(log)}"
+        return (
+            _out_of_sight(log)
+            or _refused(log)
+            or Fault(
+                f"{missing[0]} was not matched; the model was asked {times(len(log.asks))}; "
+                f"{_how_it_ended(log)}"
+            )
         )
     asked = len(log.facts["meter"].read)
     if asked < len(ledger.done):
@@ -272,6 +294,17 @@ def once_and_right(logs: Logs) -> Fault | None:
         twice = [number for number, count in (ledger.matched + ledger.flagged).items() if count > 1]
         if twice:
             count = (ledger.matched + ledger.flagged)[twice[0]]
+            replies = [call.answer["gave"] for call in log.asks if "gave" in call.answer]
+            for tool in ("flag_invoice", "record_match"):
+                wanted = sum(reply.get("tool") == tool for reply in replies)
+                run = sum(name == tool for name, _ in log.tool_runs)
+                if run > wanted:
+                    return Fault(
+                        f"{twice[0]} was matched or flagged {times(count)}: the model asked for {tool} "
+                        f"{times(wanted)}, and it ran {times(run)}",
+                        "Does your loop run a tool that the model did not ask for? It flags through the "
+                        "model: a note tells it to.",
+                    )
             return Fault(
                 f"{twice[0]} was matched or flagged {times(count)}",
                 "Was the model shown that this invoice is done? Does a tool run twice?",

@@ -39,6 +39,10 @@ def with_compact(function, criterion, named):
 # --- wrong: trim
 
 
+def everything_taken_for_text(result, max_chars, keep=None):
+    return result[:max_chars]
+
+
 def shorter_by_one_at_the_limit(result, max_chars, keep=None):
     return trim(result, max_chars - 1, keep)
 
@@ -422,7 +426,8 @@ def single_requests_alone_begin_a_step(history, keep_steps, summarise):
     return [history[0], {"role": "user", "text": summarise(history[1:begin])}, *history[begin:]]
 
 
-wrong_21 = with_compact(always_summarises, "nothing_old", "Which condition")
+wrong_00 = with_trim(everything_taken_for_text, "fits", "may be a text, a number, a list or a dict")
+wrong_21 = with_compact(always_summarises, "nothing_old", "What came back was right")
 wrong_22 = with_compact(one_step_too_many_kept, "nothing_old", "was not called")
 wrong_23 = with_compact(one_step_too_few_kept, "last_steps", "word for word")
 wrong_24 = with_compact(goal_summarised_away, "last_steps", "goal stays first")

@@ -86,6 +86,31 @@ def goal_cut_off_later(model, tools, goal, max_steps=400, max_tokens=200_000, ma
     return loop(model, tools, goal, max_steps, max_tokens, max_usd, view=lambda history, keep: history[-24:])
 
 
+@wrong("begins", "Only the same tool with the same input is a repeat")
+def guard_by_the_name_of_the_tool(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    history, seen, steps = [{"role": "user", "text": goal}], set(), 0
+    while steps < max_steps:
+        steps += 1
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": steps, "stopped": "answered"}
+        history.append(reply)
+        result = "not run again" if reply["tool"] in seen else run_one(tools, reply)
+        seen.add(reply["tool"])
+        history.append({"role": "tool", "result": result})
+    return {"answer": None, "steps": steps, "stopped": "step limit"}
+
+
+@wrong("once", "It flags through the model")
+def the_loop_flags_too(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    def run(tools, reply):
+        if reply["tool"] == "flag_invoice":
+            tools["flag_invoice"](**reply["input"])
+        return run_one(tools, reply)
+
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, run=run)
+
+
 @wrong("past_the_stuck", "not flagged")
 def no_guard_and_three_steps_shown(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
     return loop(model, tools, goal, max_steps, max_tokens, max_usd, guard=False, keep=3)
