@@ -586,6 +586,13 @@ def test_a_rung_that_does_not_start_is_passed_over(home):
     assert choice.passed_over == (("broken", "did not run here (no such program)"),)
 
 
+def test_where_a_cell_does_not_run_the_hint_leads_to_it(home):
+    row = grade_notebook(notebook("def run_agent(model:"), EX01, LAST, home)
+    (red,) = [one for one in row.report["results"] if one["status"] == "not yet"]
+    assert "invalid syntax" in red["seen"] or "was never closed" in red["seen"]
+    assert "Which cell is the first that does not run?" in red["hints"][0]
+
+
 def test_the_ladder_goes_no_lower_than_is_required(home):
     works = dict.fromkeys((rung.name for rung in RUNGS), "is not there")
 
@@ -603,6 +610,10 @@ def test_the_ladder_goes_no_lower_than_is_required(home):
     works["bubblewrap"] = ""
     assert choose_rung(home, SHORT, require="resource limits", trial=trial).rung.name == "bubblewrap"
     assert choose_rung(home, SHORT, only="time limit", trial=trial).rung.name == "time limit"
+    with pytest.raises(NoRung, match='"time limit" is weaker than "resource limits"'):
+        choose_rung(home, SHORT, require="resource limits", only="time limit", trial=trial)
+    same = choose_rung(home, SHORT, require="resource limits", only="resource limits", trial=trial)
+    assert same.rung.name == "resource limits"
     with pytest.raises(ValueError, match="magic"):
         choose_rung(home, SHORT, require="magic", trial=trial)
 

@@ -358,6 +358,19 @@ def test_after_a_change_in_the_middle_of_a_class_every_row_comes_from_the_new_co
     assert [(row.student, row.points) for row in rows] == [("ann", 10), ("ben", 10), ("cid", 10)]
 
 
+def test_a_later_archive_of_the_class_costs_only_what_is_new_in_it(tmp_path, home):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    given: list[str] = []
+    folder.mkdir()
+    zipped(folder / "class.zip", f"ben/{NAME}", f"cid/{NAME}")
+    grade_folder(batch(folder, out, home), counting(given))
+    assert len(given) == 2
+    zipped(folder / "class.zip", f"ann/{NAME}", f"ben/{NAME}", f"cid/{NAME}")
+    rows = grade_folder(batch(folder, out, home, resume=True), counting(given))
+    assert [row.student for row in rows] == ["ann", "ben", "cid"]
+    assert given[2:] == ["ann"]
+
+
 def test_an_exercise_is_told_by_its_cells_before_a_name_that_only_looks_like_one(tmp_path, home):
     folder = tmp_path / "in"
     solution = (Path(__file__).parent.parent / "solutions" / "ex05_budget.ipynb").read_bytes()

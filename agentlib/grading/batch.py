@@ -90,10 +90,21 @@ class Batch:
         return self.out / "results"
 
 
-def key_of(submission: Submission, folder: Path) -> str:
-    """Make a file name of a submission's place in the folder; two never have the same."""
-    place = f"{submission.path.relative_to(folder)}\0{submission.member}".encode("utf-8", "surrogateescape")
-    return hashlib.sha256(place).hexdigest()[:24]
+def keys_of(submissions: Iterable[Submission], folder: Path) -> dict[Submission, str]:
+    """Make a file name of each submission's place in the folder; two never have the same.
+
+    In an archive its name counts, not its number, which others change who hand in later.
+    """
+    keys: dict[Submission, str] = {}
+    seen: Counter[str] = Counter()
+    for found in submissions:
+        place = str(found.path.relative_to(folder))
+        if found.member is not None:
+            place += f"\0{found.file}"
+        seen[place] += 1
+        text = f"{place}\0{seen[place]}".encode("utf-8", "surrogateescape")
+        keys[found] = hashlib.sha256(text).hexdigest()[:24]
+    return keys
 
 
 class Stopped(SystemExit):
@@ -248,6 +259,7 @@ def grade_folder(
     `resume`. Raises OSError if there is no such folder, and what `still_there` raises.
     """
     submissions = find_submissions(batch.folder)
+    keys = keys_of(submissions, batch.folder)
     batch.results.mkdir(parents=True, exist_ok=True)
     version = _version(batch)
     rows: dict[str, Row] = {}
@@ -263,7 +275,7 @@ def grade_folder(
 
     def tasks() -> Iterator[Task]:
         for found in submissions:
-            key = key_of(found, batch.folder)
+            key = keys[found]
             try:
                 if found.problem:
                     raise NotebookProblem(found.problem)
@@ -283,9 +295,9 @@ def grade_folder(
 
     with contextlib.closing(_run(tasks(), make_executor, batch.workers, work, still_there)) as graded:
         for task, row in graded:
-            keep(key_of(task.submission, batch.folder), row, task.digest)
+            keep(keys[task.submission], row, task.digest)
     _remove_others(batch.results, rows)
-    return _with_doubles([rows[key_of(found, batch.folder)] for found in submissions])
+    return _with_doubles([rows[keys[found]] for found in submissions])
 
 
 def _run(

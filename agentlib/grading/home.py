@@ -132,9 +132,13 @@ def package_folders() -> tuple[Path, ...]:
 @contextlib.contextmanager
 def temporary_home() -> Iterator[Home]:
     """Make a home for as long as it is needed, and remove what earlier ones left that were killed."""
-    remove_leftovers(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=f"agentlib_grading_{os.getpid()}_") as folder:
-        yield make_home(Path(folder))
+    temporary = Path(tempfile.gettempdir())
+    remove_leftovers(temporary)
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"agentlib_grading_{os.getpid()}_") as folder:
+            yield make_home(Path(folder))
+    finally:
+        remove_leftovers(temporary)  # a worker outlives a batch that is killed by a moment
 
 
 def remove_leftovers(folder: Path) -> None:
