@@ -32,6 +32,14 @@ def test_the_sentence_follows_the_sliders():
     assert "5 calls read 7,500 tokens in all." in shown.box.children[2].value
 
 
+@pytest.mark.parametrize(
+    ("most", "step"), [(2, 1), (1_000, 1), (1_001, 10), (10_000, 10), (10_001, 100), (20_001, 100)]
+)
+def test_an_arrow_key_crosses_a_wide_range_in_at_most_a_thousand_steps(most, step):
+    slider = plot(steps=(1, 3, 2), tokens=(1, most, 2)).box.children[1]
+    assert (slider.step, slider.value, slider.max) == (step, 2, most)
+
+
 def test_the_lines_are_drawn_anew_and_the_axes_stay():
     shown = growth()
     before = shown.png()

@@ -1,5 +1,7 @@
 """A learner's notebook as plain data, and its code run in this process; what is wrong becomes a sentence."""
 
+import __future__
+
 import builtins
 import contextlib
 import json
@@ -227,8 +229,6 @@ def _compiled(source: str, name: str, futures: int) -> CodeType:
         if "beginning of the file" not in str(problem.msg):
             raise
     # In a notebook it may stand anywhere in a cell, since each statement is compiled by itself.
-    import __future__  # noqa: PLC0415  rare
-
     for found in FUTURE.findall(source):
         for feature in found.split(","):
             flags |= getattr(getattr(__future__, feature.strip(), None), "compiler_flag", 0) & CO_FUTURES

@@ -18,6 +18,11 @@ Curves = Callable[..., Mapping[str, Sequence[float]]]
 WIDGET_WORDS = "The sliders stand here where widgets run. The plot as it starts:"
 
 
+def step_of(least: int, most: int) -> int:
+    """How far an arrow key moves a slider: 1, or 10 or 100 where its range has more than three digits."""
+    return int(10 ** max(0, len(str(most - least)) - 3))
+
+
 class Moving:
     """A plot with sliders.
 
@@ -111,7 +116,9 @@ class Moving:
 
             made = []
             for name, (least, most, start) in self.sliders.items():
-                slider = ipywidgets.IntSlider(value=start, min=least, max=most, description=name)
+                slider = ipywidgets.IntSlider(
+                    value=start, min=least, max=most, step=step_of(least, most), description=name
+                )
                 slider.style.description_width = "initial"
                 slider.observe(moved, names="value")
                 made.append(slider)
