@@ -88,17 +88,15 @@ def goal_cut_off_later(model, tools, goal, max_steps=400, max_tokens=200_000, ma
 
 @wrong("begins", "Only the same tool with the same input is a repeat")
 def guard_by_the_name_of_the_tool(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
-    history, seen, steps = [{"role": "user", "text": goal}], set(), 0
-    while steps < max_steps:
-        steps += 1
-        reply = model(history)
-        if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": steps, "stopped": "answered"}
-        history.append(reply)
-        result = "not run again" if reply["tool"] in seen else run_one(tools, reply)
+    seen = set()
+
+    def run(tools, reply):
+        if reply["tool"] in seen:
+            return "not run again"
         seen.add(reply["tool"])
-        history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": steps, "stopped": "step limit"}
+        return run_one(tools, reply)
+
+    return loop(model, tools, goal, max_steps, max_tokens, max_usd, keep=10**6, guard=False, run=run)
 
 
 @wrong("once", "It flags through the model")
