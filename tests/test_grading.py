@@ -18,7 +18,7 @@ from agentlib.checks.notebook import NotebookProblem
 from agentlib.grading import RUNGS, Limits, NoRung, banner, choose_rung, grade_notebook, temporary_home
 from agentlib.grading.border import Child, ChildEnded, Forged
 from agentlib.grading.grade import seed_for
-from agentlib.grading.home import course_version, remove_leftovers
+from agentlib.grading.home import course_version, is_running, remove_leftovers
 from agentlib.grading.ladder import try_rung
 from agentlib.grading.learner import checked
 from agentlib.grading.rungs import PROMISES, bubblewrap_command, is_root
@@ -379,6 +379,18 @@ def test_what_a_killed_batch_left_is_removed_and_nothing_else(tmp_path):
         "agentlib_grading_no_number",
         "target",
     ]
+
+
+def test_a_process_that_has_ended_does_not_run_though_nobody_has_asked_for_its_end():
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert is_running(process.pid)
+    process.stdin.close()
+    until = time.monotonic() + 10
+    while is_running(process.pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not is_running(process.pid)
+    assert process.wait() != 0
+    assert not is_running(process.pid)
 
 
 def a_course(folder: Path) -> Path:

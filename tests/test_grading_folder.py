@@ -26,7 +26,7 @@ from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_
 from agentlib.grading.batch import EarlyPool
 from agentlib.grading.commands import folder_problem
 from agentlib.grading.folder import find_submissions, printable, read_submission, who
-from agentlib.grading.home import course_version
+from agentlib.grading.home import course_version, is_running, remove_leftovers
 from agentlib.grading.results import (
     canvas_text,
     class_page,
@@ -499,6 +499,11 @@ def test_a_batch_that_is_killed_twice_loses_nothing_and_doubles_nothing(tmp_path
     assert 6 <= len(kept) < 24
     assert not (out / "grades.csv").exists()
     subprocess.run(command, check=True, capture_output=True, env=environment)
+    until = time.monotonic() + 30  # a worker that is told to end has its time for that
+    while any(is_running(int(path.name.split("_")[2])) for path in temporary.iterdir()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    remove_leftovers(temporary)
     assert list(temporary.iterdir()) == []
     temporary.rmdir()
     assert {path: path.stat().st_mtime_ns for path in kept} == kept  # taken over, not graded anew

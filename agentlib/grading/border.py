@@ -77,17 +77,17 @@ class Child:
         assert stdout is not None
         assert stderr is not None
         self._stdin, self._stdout = stdin, stdout
-        if os.name == "posix":
-            os.set_blocking(stdin.fileno(), False)
-            # Unlike `select`, it takes pipes of any number, in a process that holds a thousand files open.
-            self._readable, self._writable = select.poll(), select.poll()
-            self._readable.register(stdout, select.POLLIN)
-            self._writable.register(stdin, select.POLLOUT)
-        else:  # Windows cannot wait for a pipe and for a clock at the same time
-            self._chunks = queue.Queue(maxsize=8)
-            threading.Thread(target=self._read_chunks, args=(stdout, self._chunks), daemon=True).start()
-        threading.Thread(target=self._read_output, args=(stderr,), daemon=True).start()
         try:
+            if os.name == "posix":
+                os.set_blocking(stdin.fileno(), False)
+                # Unlike `select`, it takes pipes of any number, where a thousand files are open.
+                self._readable, self._writable = select.poll(), select.poll()
+                self._readable.register(stdout, select.POLLIN)
+                self._writable.register(stdin, select.POLLOUT)
+            else:  # Windows cannot wait for a pipe and for a clock at the same time
+                self._chunks = queue.Queue(maxsize=8)
+                threading.Thread(target=self._read_chunks, args=(stdout, self._chunks), daemon=True).start()
+            threading.Thread(target=self._read_output, args=(stderr,), daemon=True).start()
             started = self._started
             first = {"limits": asdict(limits), "user": started.user, "guarded": started.guarded}
             self.held = self.ask(first, START_SECONDS).get("held", [])

@@ -146,11 +146,22 @@ def remove_leftovers(folder: Path) -> None:
     for path in folder.glob("agentlib_[gc]*_*_*"):
         named = LEFTOVER.fullmatch(path.name)
         with contextlib.suppress(OSError):
-            if named and os.name == "posix" and path.lstat().st_uid == os.geteuid():
-                try:
-                    os.kill(int(named[1]), 0)
-                except ProcessLookupError:
-                    shutil.rmtree(path)
+            is_ours = named and os.name == "posix" and path.lstat().st_uid == os.geteuid()
+            if named and is_ours and not is_running(int(named[1])):
+                shutil.rmtree(path)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process of this number has not ended. Raises OSError if it is another user's."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
+    except OSError:
+        return True  # there is no /proc here
+    return state.split()[0] not in "ZX"  # ended, but nobody has asked for its end: not all systems do soon
 
 
 def _lazy_init() -> str:
