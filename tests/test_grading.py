@@ -206,15 +206,16 @@ def test_more_calls_than_are_allowed_end_the_child(home):
 
 
 def test_a_child_that_is_over_its_time_is_ended_with_what_it_started(child):
+    mark = f"3599.{os.getpid()}"  # by it this run of the test finds its own
     source = "import signal, subprocess\ndef f():\n"
-    source += "    subprocess.Popen(['sleep', '3599'], start_new_session=True)\n"
+    source += f"    subprocess.Popen(['sleep', '{mark}'], start_new_session=True)\n"
     source += "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n    while True: pass"
     run(child, source, "f")
     began = time.monotonic()
     with pytest.raises(ChildEnded, match="ran too long"):
         call(child, "f", seconds=0.3)
     assert time.monotonic() - began < 5
-    assert [line for line in command_lines() if b"3599" in line] == []
+    assert [line for line in command_lines() if mark.encode() in line] == []
 
 
 def command_lines():

@@ -16,8 +16,8 @@ from agentlib.grading import RUNGS, Batch, Limits, grade_folder, temporary_home
 from tests.hostile.submissions import notebook
 
 ROOT = Path(__file__).parent.parent
-MARK = 3_598.25
-"""Seconds that what a submission starts would sleep: by it it is found."""
+MARK = f"3598.{os.getpid()}"
+"""Seconds that what a submission starts would sleep: by them this run of the tests finds its own."""
 ENDLESS = (
     f"import subprocess\nsubprocess.Popen(['sleep', '{MARK}'], start_new_session=True)\n"
     "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
@@ -33,7 +33,7 @@ def sleepers() -> list[bytes]:
             line = path.read_bytes()
         except OSError:
             continue
-        if str(MARK).encode() in line and b"python" not in line:
+        if MARK.encode() in line and b"python" not in line:
             found.append(line)
     return found
 
