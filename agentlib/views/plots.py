@@ -77,11 +77,14 @@ def picture_html(png: bytes, sentence: str) -> str:
     )
 
 
-def tokens_read(runs: object, *, tokens_per_step: float | None = None, title: str = "Tokens read") -> Plot:
+def tokens_read(
+    runs: object, *, tokens_per_step: float | None = None, title: str = "Tokens read", what: str = "read"
+) -> Plot:
     """Plot the tokens read by each model call, and in all, against the number of the call.
 
     runs: a Run, a Trace, a list of tokens per call, or names and any of these. tokens_per_step: t in the two
     dashed lines t * n (read by call n) and t * n(n+1)/2 (read in all); None = the mean over the first run.
+    what: what was done with the tokens that are counted, such as "read anew" where a cache gave the others.
     Raises TypeError for anything else, ValueError if no call was made.
     """
     named = {name: _tokens(run) for name, run in _named(runs).items()}
@@ -101,11 +104,11 @@ def tokens_read(runs: object, *, tokens_per_step: float | None = None, title: st
     words = f"{per_step:,.0f}"
     each.plot(calls, [per_step * n for n in calls], label=f"{words} × n", **grey)
     total.plot(calls, [per_step * n * (n + 1) / 2 for n in calls], label=f"{words} × n(n+1)/2", **grey)
-    name_axes(each, "model call n", "tokens read by this call")
-    name_axes(total, "model call n", "tokens read in all")
+    name_axes(each, "model call n", f"tokens {what} by this call")
+    name_axes(total, "model call n", f"tokens {what} in all")
     said = [
-        f"{_prefix(name)}{counted(len(read), 'call')} read {counted(sum(read), 'token')} in all; "
-        f"call 1 read {read[0]:,}, call {len(read)} read {read[-1]:,}."
+        f"{_prefix(name)}{counted(len(read), 'call')} {what} {counted(sum(read), 'token')} in all; "
+        f"call 1 {what} {read[0]:,}, call {len(read)} {what} {read[-1]:,}."
         for name, read in named.items()
         if read
     ]
