@@ -8,6 +8,7 @@ import functools
 import gc
 import inspect
 import itertools
+import linecache
 import sys
 import threading
 import time
@@ -1033,7 +1034,9 @@ def test_a_generator_of_a_function_of_the_loop_is_run():
     assert once(lambda model, tools, goal: generator(model, tools, goal)).stopped == "answered"
 
 
-def test_a_function_without_a_source_is_watched_without_showing_one():
+def test_a_function_without_a_source_is_watched_without_showing_one(monkeypatch):
+    other = (0, None, ["print('another program')\n"] * 3, "<string>")
+    monkeypatch.setitem(linecache.cache, "<string>", other)  # as Python 3.13 does with `python -c`
     namespace = {}
     exec("def typed(model, tools, goal):\n    reply = model([])\n    return reply", namespace)
     trace = once(namespace["typed"])

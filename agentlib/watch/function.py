@@ -113,6 +113,8 @@ def _source_of(functions: list[FunctionType]) -> tuple[str, int]:
     """Give the text of the functions as it stands in their file, and the number of its first line."""
     lines: dict[int, str] = {}
     for function in functions:
+        if function.__code__.co_filename == "<string>":
+            continue  # made by `exec`: since 3.13 Python may hold the text of `python -c` under the same name
         try:
             text, first = inspect.getsourcelines(function)
         except (OSError, TypeError, SyntaxError, IndexError):
