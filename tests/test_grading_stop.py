@@ -1,5 +1,6 @@
 """A batch that is stopped ends soon, with all that it has started."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -7,12 +8,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from agentlib.grading import RUNGS, Batch, Limits, grade_folder, temporary_home
+from agentlib.grading.batch import local_pool
 from tests.hostile.submissions import notebook
 
 ROOT = Path(__file__).parent.parent
@@ -114,3 +116,18 @@ def test_whoever_wants_the_rows_may_stop_with_any_executor(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             grade_folder(batch, Far, stop)
     assert len(list((tmp_path / "out" / "results").iterdir())) == 1  # what was graded is kept
+
+
+def swallow_the_stop() -> int:
+    with contextlib.suppress(BaseException):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(10)
+    time.sleep(60)
+    return 0
+
+
+def test_a_worker_that_is_told_to_end_ends_though_the_exception_is_lost():
+    began = time.monotonic()
+    with local_pool(1) as pool, pytest.raises(BrokenExecutor):
+        pool.submit(swallow_the_stop).result()
+    assert time.monotonic() - began < 30

@@ -166,6 +166,11 @@ def end_with_parent() -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # nothing comes between while it tidies up
+    if sys.platform != "win32":
+        # Whoever waits for its end waits no longer than that, whatever becomes of the exception: between two
+        # tasks the code of the pool takes it for the outcome of one, and goes on.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, TIDY_SECONDS)
     raise Stopped
 
 
