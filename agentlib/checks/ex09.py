@@ -281,6 +281,21 @@ def gets_past(logs: Logs) -> Fault | None:
     return None
 
 
+def _unasked(log: Log, what: str) -> Fault | None:
+    """A tool that ran more often than the model asked for it. what: what came of that."""
+    replies = [call.answer["gave"] for call in log.asks if "gave" in call.answer]
+    for tool in ("flag_invoice", "record_match"):
+        wanted = sum(reply.get("tool") == tool for reply in replies)
+        run = sum(name == tool for name, _ in log.tool_runs)
+        if run > wanted:
+            return Fault(
+                f"{what}: the model asked for {tool} {times(wanted)}, and it ran {times(run)}",
+                "Does your loop run a tool that the model did not ask for? It flags through the model: a "
+                "note tells it to.",
+            )
+    return None
+
+
 def once_and_right(logs: Logs) -> Fault | None:
     """None twice, none wrong."""
     for name in ("whole night", "few steps", "few tokens", "little money"):
@@ -294,19 +309,9 @@ def once_and_right(logs: Logs) -> Fault | None:
         twice = [number for number, count in (ledger.matched + ledger.flagged).items() if count > 1]
         if twice:
             count = (ledger.matched + ledger.flagged)[twice[0]]
-            replies = [call.answer["gave"] for call in log.asks if "gave" in call.answer]
-            for tool in ("flag_invoice", "record_match"):
-                wanted = sum(reply.get("tool") == tool for reply in replies)
-                run = sum(name == tool for name, _ in log.tool_runs)
-                if run > wanted:
-                    return Fault(
-                        f"{twice[0]} was matched or flagged {times(count)}: the model asked for {tool} "
-                        f"{times(wanted)}, and it ran {times(run)}",
-                        "Does your loop run a tool that the model did not ask for? It flags through the "
-                        "model: a note tells it to.",
-                    )
-            return Fault(
-                f"{twice[0]} was matched or flagged {times(count)}",
+            what = f"{twice[0]} was matched or flagged {times(count)}"
+            return _unasked(log, what) or Fault(
+                what,
                 "Was the model shown that this invoice is done? Does a tool run twice?",
             )
     return None

@@ -56,6 +56,7 @@ class Log:
     {"returned": value, "type": name, "changed": [...]} (numbers of the arguments that it changed),
     {"raised": {"type", "message", "line", "code", "place"}}, {"interrupted": True} or
     {"ended": "asked too often" | "ran too long"}.
+    "raised" may have a "hint" in it, where the grader knows the cause; none ever comes out of a child.
     """
 
     scenario: Scenario
