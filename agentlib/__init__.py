@@ -5,9 +5,9 @@ Start with `agentlib/loop.py`, or with notebooks/00_start_here.ipynb.
 """
 
 from agentlib import errors, stops
+from agentlib._run import Run
 from agentlib.loop import replay, run_agent, steps
 from agentlib.messages import answer, ask, ask_together
-from agentlib.run import Run
 from agentlib.tools import Tool, tool
 from agentlib.trace import Event, Trace, compare
 

@@ -18,12 +18,12 @@ from typing import Any, ClassVar, NamedTuple, TextIO
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from tqdm import tqdm
 
+from agentlib._json import whole_number
+from agentlib._run import Run
 from agentlib.costs import Price
 from agentlib.errors import ResultsFileError
 from agentlib.loop import run_agent
 from agentlib.messages import ModelFunction, describe, whole
-from agentlib.plain import whole_number
-from agentlib.run import Run
 from agentlib.stops import CANCELLED, MODEL_ERROR
 from agentlib.tools import read_tools, words_of
 

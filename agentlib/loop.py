@@ -8,8 +8,8 @@ import time
 from collections.abc import Generator
 from typing import Any
 
+from agentlib._run import MAX_RESULT_CHARS, Approve, Clock, Memory, OnEvent, Run, RunState
 from agentlib.messages import SHAPES, ModelFunction, read_reply
-from agentlib.run import MAX_RESULT_CHARS, Approve, Clock, Memory, OnEvent, Run, RunState
 from agentlib.stops import (
     ANSWERED,
     CANCELLED,

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from agentlib._json import whole_number
 from agentlib.costs import estimate_tokens
 from agentlib.errors import SummaryError, ToolError, WindowError
 from agentlib.messages import Entry, ModelFunction, describe, is_error, json_text, user
-from agentlib.plain import whole_number
 from agentlib.tools import Tool, tool, words_of
 
 __all__ = [

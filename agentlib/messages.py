@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
-from agentlib.plain import copy_plain, describe, json_ready, json_text, make_plain, short, text_of, whole
+from agentlib._json import copy_plain, describe, json_ready, json_text, make_plain, short, text_of, whole
 
 __all__ = [
     "AnswerReply",

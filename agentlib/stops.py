@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol
 
+from agentlib._history import History
+from agentlib._json import whole_number
 from agentlib.costs import Price
-from agentlib.history import History
 from agentlib.messages import Entry, ReadCall, describe, whole
-from agentlib.plain import whole_number
 
 __all__ = [
     "ANSWERED",

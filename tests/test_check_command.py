@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.__main__ import main
-from agentlib.checks import EXERCISES
-from agentlib.checks.apart import check_apart
-from agentlib.checks.commands import (
+from agentlib.course.checking.magics import plain
+from agentlib.course.checking.subprocess import check_apart
+from agentlib.course.cli import main
+from agentlib.course.commands import (
     FRESH_DIR,
     check_file,
     exercise_of,
@@ -22,8 +22,8 @@ from agentlib.checks.commands import (
     reset_exercise,
     reset_quiz,
 )
-from agentlib.checks.magics import plain
-from agentlib.checks.notebook import Cell, NotebookProblem, read_notebook, run_cells
+from agentlib.course.exercises import EXERCISES
+from agentlib.course.running.notebook import Cell, NotebookError, read_notebook, run_cells
 from agentlib.views.quiz.answers import Answers
 
 ROOT = Path(__file__).parent.parent
@@ -185,7 +185,7 @@ def test_what_cannot_be_found_is_named(what, said):
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / f"{NAME}.ipynb"
     path.write_bytes(b"\xff\xfe\x00\x01" * 10)
-    with pytest.raises(NotebookProblem, match="no notebook file"):
+    with pytest.raises(NotebookError, match="no notebook file"):
         read_notebook(path)
 
 
@@ -236,7 +236,7 @@ def test_a_cell_that_fails_is_named_and_the_others_still_run(file, cell, said):
 
 def test_a_failing_cell_is_named_where_the_function_is_missing(file):
     with pytest.raises(
-        NotebookProblem,
+        NotebookError,
         match=r"run_agent \(in the cell that begins `nothing_here`, line 1: NameError",
     ):
         check_file(file("nothing_here"))
@@ -272,7 +272,7 @@ def test_what_only_a_notebook_can_do_does_no_harm(file):
         "%%time\ny = 2",
         "%%bash\necho hello",
         "display(1)\nget_ipython()\nx?",
-        "from agentlib.checks import check",
+        "from agentlib.course import check",
     ]
     report = check_file(file(*cells, GOOD))
     assert report.passed
@@ -470,7 +470,7 @@ NO_TIMER = "import signal; hasattr(signal, 'setitimer') and signal.setitimer(sig
 )
 def test_what_python_cannot_interrupt_is_ended_from_outside(file, cells, said):
     began = time.monotonic()
-    with pytest.raises(NotebookProblem) as problem:
+    with pytest.raises(NotebookError) as problem:
         check_apart(file(*cells), cell_seconds=0.2, grace_seconds=0.3)
     assert said in str(problem.value)
     assert time.monotonic() - began < 30
@@ -552,12 +552,12 @@ def test_a_process_that_is_forked_off_makes_no_second_report(file):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 def test_a_process_that_is_forked_off_gives_no_report_in_the_place_of_the_other(file):
     late = "\nimport os, time\nif os.fork():\n    time.sleep(2)\n    del run_agent"
-    with pytest.raises(NotebookProblem, match="no cell makes a function run_agent"):
+    with pytest.raises(NotebookError, match="no cell makes a function run_agent"):
         check_apart(file(GOOD + late))
 
 
 def test_a_report_that_calls_itself_passed_is_judged_by_its_results(file):
-    cell = "from agentlib.checks.report import Report\nReport.passed = property(lambda self: True)\n"
+    cell = "from agentlib.course.checking.report import Report\nReport.passed = property(lambda self: True)\n"
     cell += "Report.points = property(lambda self: 10)"
     done = command("check", str(file(cell, SHORT)), "--json")
     assert done.returncode == 1
@@ -607,7 +607,7 @@ def test_a_seed_that_is_no_whole_number_is_refused(wrong, capsys):
     ids=["async", "generator", "class", "built-in"],
 )
 def test_what_can_be_called_and_is_no_function_to_check_is_told(file, source, said):
-    with pytest.raises(NotebookProblem) as problem:
+    with pytest.raises(NotebookError) as problem:
         check_file(file(source))
     assert said in str(problem.value)
 
@@ -686,7 +686,8 @@ def test_a_cell_of_empty_lines_that_is_no_python_is_looked_through_at_once():
 
 def test_plain_python_needs_no_ipython():
     code = (
-        "import sys\nfrom agentlib.checks.magics import plain\nfrom agentlib.checks.notebook import Cell\n"
+        "import sys\nfrom agentlib.course.checking.magics import plain\n"
+        "from agentlib.course.running.notebook import Cell\n"
         "plain([Cell(1, 'x = 1  # what?'), Cell(2, 'x = ('), Cell(3, '%%time\\nx = 1')])\n"
         "print('IPython' in sys.modules)"
     )
@@ -746,7 +747,7 @@ def test_reset_moves_aside_whatever_is_broken(course):
 
 
 def test_a_name_that_is_too_long_for_a_file_is_told_like_any_other():
-    with pytest.raises(NotebookProblem, match="There is no file"):
+    with pytest.raises(NotebookError, match="There is no file"):
         find_file("a" * 5_000)
 
 

@@ -13,11 +13,13 @@ from dataclasses import replace
 
 import pytest
 
-from agentlib.checks import EXERCISES, Report, check, find_exercise
-from agentlib.checks.checking import check_functions, check_with
-from agentlib.checks.exercise import Criterion, Exercise, Fault, Scenario
-from agentlib.checks.here import LearnerHere, RunEnded, TimeLimit
-from agentlib.checks.player import play
+from agentlib.course import check
+from agentlib.course.checking.engine import check_functions, check_with
+from agentlib.course.checking.report import Report
+from agentlib.course.checking.simulator import play
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Scenario
+from agentlib.course.exercises import EXERCISES, find_exercise
+from agentlib.course.running.runner import RunEnded, Runner, TimeLimit
 from tests.zoo import ex01, ex07
 
 
@@ -503,7 +505,7 @@ class Border:
     """A learner behind a border that lets nothing but JSON text through, as a pipe would."""
 
     def __init__(self, functions):
-        self.learner = LearnerHere(functions)
+        self.learner = Runner(functions)
         self.letters = 0
 
     def through(self, value):
@@ -521,7 +523,7 @@ class Border:
 def test_all_that_crosses_is_json_and_the_report_is_the_same(function):
     exercise = EXERCISES["ex01_write_the_loop"]
     border = Border({"run_agent": function})
-    assert check_with(exercise, border, 3) == check_with(exercise, LearnerHere({"run_agent": function}), 3)
+    assert check_with(exercise, border, 3) == check_with(exercise, Runner({"run_agent": function}), 3)
     assert border.letters > 0
 
 
@@ -549,7 +551,7 @@ def test_the_learner_cannot_reach_the_log():
 
     exercise = EXERCISES["ex01_write_the_loop"]
     scenario = exercise.scenarios(random.Random(1))["errand"]
-    log = play(scenario, LearnerHere({"run_agent": vandal}))
+    log = play(scenario, Runner({"run_agent": vandal}))
     assert log.histories[0][0]["text"] == scenario.facts["goal"]
     assert log.asks[0].answer["gave"] == scenario.facts["requests"][0]
 
@@ -581,9 +583,9 @@ def test_a_bug_in_a_scenario_is_not_taken_for_the_learners():
 
 
 def test_importing_the_checks_loads_nothing_large():
-    code = "import agentlib.checks, sys\nprint(*sys.modules)"
+    code = "import agentlib.course, sys\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert loaded.isdisjoint(
-        {"IPython", "matplotlib", "ipywidgets", "nbformat", "nbgrader", "numpy", "agentlib.views"}
+        {"IPython", "matplotlib", "ipywidgets", "nbformat", "nbgrader", "numpy", "agentlib.course.grading"}
     )

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.checks import EXERCISES
-from agentlib.checks.commands import FRESH_DIR, check_file
-from agentlib.checks.make import made_exercise
-from agentlib.checks.notebook import read_notebook, run_cells
+from agentlib.course.commands import FRESH_DIR, check_file
+from agentlib.course.exercises import EXERCISES
+from agentlib.course.make import made_exercise
+from agentlib.course.running.notebook import read_notebook, run_cells
 from agentlib.labs import bugs
 from agentlib.views import tracer
 
@@ -317,7 +317,7 @@ def test_exercise_and_solution_differ_in_the_solution_alone(exercise):
 def test_the_exercise_is_what_nbgrader_makes_of_the_solution(exercise):
     made = made_exercise(ROOT / "solutions" / f"{exercise.name}.ipynb")
     assert (ROOT / "exercises" / f"{exercise.name}.ipynb").read_text(encoding="utf-8") == made, (
-        "run: python -m agentlib.checks.make"
+        "run: python -m agentlib.course.make"
     )
 
 

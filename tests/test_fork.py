@@ -3,10 +3,10 @@
 import pytest
 
 from agentlib import answer, ask, run_agent
-from agentlib.fork import ForkError, first_difference, fork, read_change
 from agentlib.labs import blue_mugs
 from agentlib.models import RecordingModel, RuleModel, ScriptedModel
 from agentlib.watch import watch
+from agentlib.watch.what_if import ForkError, first_difference, fork, read_change
 
 
 def loop(model, tools, goal, max_steps=10):

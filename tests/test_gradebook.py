@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.__main__ import main
-from agentlib.checks import EXERCISES
-from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
-from agentlib.grading.gradebook import GradebookProblem, read_rows
+from agentlib.course.cli import main
+from agentlib.course.exercises import EXERCISES
+from agentlib.course.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
+from agentlib.course.grading.gradebook import GradebookProblem, read_rows
 
 pytest.importorskip(
     "nbgrader",

@@ -12,17 +12,24 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.checks import EXERCISES
-from agentlib.checks.commands import FRESH_DIR
-from agentlib.checks.notebook import NotebookProblem
-from agentlib.grading import RUNGS, Limits, NoRung, banner, choose_rung, grade_notebook, temporary_home
-from agentlib.grading.border import Child, ChildEnded, Forged
-from agentlib.grading.grade import seed_for
-from agentlib.grading.home import course_version, is_running, remove_leftovers
-from agentlib.grading.ladder import try_rung
-from agentlib.grading.learner import checked
-from agentlib.grading.rungs import PROMISES, bubblewrap_command, is_root
-from agentlib.grading.submission import (
+from agentlib.course.commands import FRESH_DIR
+from agentlib.course.exercises import EXERCISES
+from agentlib.course.grading import (
+    RUNGS,
+    Limits,
+    SandboxError,
+    banner,
+    choose_rung,
+    grade_notebook,
+    temporary_home,
+)
+from agentlib.course.grading.channel import Child, ChildEndedError, ProtocolError
+from agentlib.course.grading.grade import seed_for
+from agentlib.course.grading.sandbox import PROMISES, bubblewrap_command, is_root
+from agentlib.course.grading.sandbox_root import course_version, is_running, remove_leftovers
+from agentlib.course.grading.sandboxed import checked
+from agentlib.course.grading.selection import try_rung
+from agentlib.course.grading.submission import (
     MOST_CELLS,
     MOST_CODE,
     MOST_PARTS,
@@ -31,7 +38,8 @@ from agentlib.grading.submission import (
     exercise_in,
     plan,
 )
-from agentlib.grading.syscalls import call_filter
+from agentlib.course.grading.syscalls import call_filter
+from agentlib.course.running.notebook import NotebookError
 from tests.hostile.submissions import HONEST, code_cell, notebook
 
 ROOT = Path(__file__).parent.parent
@@ -173,7 +181,7 @@ def test_what_is_sent_is_counted_as_the_memory_that_it_takes(home):
         run(child, source, "f")
         call(child, "f", {"$call": "model"}, 9, [], called=answered)  # 9,000 lists of nothing
         assert 800_000 < child.log_bytes < 1_000_000
-        with pytest.raises(ChildEnded, match="sent too much"):
+        with pytest.raises(ChildEndedError, match="sent too much"):
             call(child, "f", {"$call": "model"}, 3, [], called=answered)
     finally:
         child.end()
@@ -201,7 +209,7 @@ def test_more_calls_than_are_allowed_end_the_child(home):
     child = Child(LAST, home, dataclasses.replace(SHORT, messages=5), time.monotonic() + 20)
     run(child, "def f(model, n):\n    return [model() for _ in range(n)]", "f")
     assert len(call(child, "f", {"$call": "model"}, 5, called=lambda *_: {"gave": 1})["returned"]) == 5
-    with pytest.raises(ChildEnded, match="too often"):
+    with pytest.raises(ChildEndedError, match="too often"):
         call(child, "f", {"$call": "model"}, 6, called=lambda *_: {"gave": 1})
 
 
@@ -212,7 +220,7 @@ def test_a_child_that_is_over_its_time_is_ended_with_what_it_started(child):
     source += "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n    while True: pass"
     run(child, source, "f")
     began = time.monotonic()
-    with pytest.raises(ChildEnded, match="ran too long"):
+    with pytest.raises(ChildEndedError, match="ran too long"):
         call(child, "f", seconds=0.3)
     assert time.monotonic() - began < 5
     assert [line for line in command_lines() if mark.encode() in line] == []
@@ -236,7 +244,7 @@ def test_a_child_over_its_memory_is_ended(home):
     )
     source += "    while True: pass"
     run(child, source, "f")
-    with pytest.raises(ChildEnded, match="memory"):
+    with pytest.raises(ChildEndedError, match="memory"):
         call(child, "f", seconds=10)
 
 
@@ -253,7 +261,7 @@ def test_what_it_prints_is_kept_up_to_the_limit_and_counted(home):
 def test_a_call_when_none_is_wanted_is_forged(child):
     source = "import gc, json\nborder = next(o for o in gc.get_objects() if type(o).__name__ == 'Border')\n"
     source += "border.send({'id': 2, 'n': 1, 'call': 'model', 'args': [], 'kwargs': {}})"
-    with pytest.raises(Forged, match="out of turn"):
+    with pytest.raises(ProtocolError, match="out of turn"):
         run(child, source)
 
 
@@ -262,7 +270,7 @@ def test_a_call_with_another_number_than_the_next_is_forged(child, number):
     source = "import gc\nborder = next(o for o in gc.get_objects() if type(o).__name__ == 'Border')\n"
     source += "def f(model):\n    border.send({'id': 3, 'call': 'model', 'args': [], 'kwargs': {}, "
     run(child, source + f"'n': {number!r}}})\n    return border.read()", "f")
-    with pytest.raises(Forged, match="out of turn"):
+    with pytest.raises(ProtocolError, match="out of turn"):
         call(child, "f", {"$call": "model"}, called=lambda *_: {"gave": 1})
 
 
@@ -279,7 +287,7 @@ def test_a_call_with_another_number_than_the_next_is_forged(child, number):
     ],
 )
 def test_an_outcome_of_another_form_is_forged(outcome):
-    with pytest.raises(Forged):
+    with pytest.raises(ProtocolError):
         checked(outcome, interrupted=False)
 
 
@@ -296,7 +304,7 @@ def test_an_outcome_is_brought_into_the_form_that_criteria_know():
 def test_the_home_holds_no_checks_no_grader_no_solutions_and_no_tests(home):
     names = {path.relative_to(home.folder).as_posix() for path in home.folder.rglob("*")}
     assert "agentlib/labs/blue_mugs.py" in names
-    for word in ("ex0", "checks", "grading", "solutions", "tests", "worlds", "providers", "fresh"):
+    for word in ("ex0", "checking", "grading", "solutions", "tests", "fake_data", "fresh"):
         assert [name for name in names if word in name] == []
 
 
@@ -475,7 +483,7 @@ def of_cells(*sources: str, more: str = "") -> bytes:
 def refused(data: bytes) -> str:
     try:
         plan(EX01, data, Path("x"))
-    except NotebookProblem as problem:
+    except NotebookError as problem:
         return str(problem)
     return ""
 
@@ -614,16 +622,16 @@ def test_the_ladder_goes_no_lower_than_is_required(home):
 
     works["time limit"] = ""
     assert choose_rung(home, SHORT, trial=trial).rung.name == "time limit"
-    with pytest.raises(NoRung, match="bubblewrap: is not there"):
+    with pytest.raises(SandboxError, match="bubblewrap: is not there"):
         choose_rung(home, SHORT, require="bubblewrap", trial=trial)
-    with pytest.raises(NoRung):
+    with pytest.raises(SandboxError):
         choose_rung(home, SHORT, require="resource limits", trial=trial)
     works["resource limits"] = ""
     assert choose_rung(home, SHORT, require="resource limits", trial=trial).rung.name == "resource limits"
     works["bubblewrap"] = ""
     assert choose_rung(home, SHORT, require="resource limits", trial=trial).rung.name == "bubblewrap"
     assert choose_rung(home, SHORT, only="time limit", trial=trial).rung.name == "time limit"
-    with pytest.raises(NoRung, match='"time limit" is weaker than "resource limits"'):
+    with pytest.raises(SandboxError, match='"time limit" is weaker than "resource limits"'):
         choose_rung(home, SHORT, require="resource limits", only="time limit", trial=trial)
     same = choose_rung(home, SHORT, require="resource limits", only="resource limits", trial=trial)
     assert same.rung.name == "resource limits"
@@ -677,8 +685,8 @@ def test_in_bubblewrap_the_code_is_nobody_and_sees_nothing(home):
 GRADER = """
 import sys, time
 from pathlib import Path
-from agentlib.grading import RUNGS, Home, Limits
-from agentlib.grading.border import Child
+from agentlib.course.grading import RUNGS, Home, Limits
+from agentlib.course.grading.channel import Child
 home = Home(Path(sys.argv[1]), tuple(map(Path, sys.argv[2:])))
 child = Child(RUNGS[0], home, Limits(cell_seconds=60), time.monotonic() + 60)
 print(child.pid, flush=True)

@@ -16,17 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.grading import RUNGS, Limits, choose_rung, containers, temporary_home
-from agentlib.grading.border import Child, ChildEnded
-from agentlib.grading.containers import (
+from agentlib.course.grading import RUNGS, Limits, choose_rung, containers, temporary_home
+from agentlib.course.grading.channel import Child, ChildEndedError
+from agentlib.course.grading.containers import (
     IMAGE,
     client_environment,
     container_command,
     container_missing,
     remove_container,
 )
-from agentlib.grading.ladder import try_rung
-from agentlib.grading.rungs import ENVIRONMENT
+from agentlib.course.grading.sandbox import ENVIRONMENT
+from agentlib.course.grading.selection import try_rung
 
 ROOT = Path(__file__).parent.parent
 DOCKER, PODMAN = (next(rung for rung in RUNGS if rung.name == name) for name in ("docker", "podman"))
@@ -86,7 +86,7 @@ def test_the_line_that_makes_the_image_names_a_folder_with_its_recipe(fake, monk
     fake("echo no such image >&2", "exit 1")
     monkeypatch.chdir(ROOT)
     folder = container_missing("docker").split()[-1]
-    assert folder == "agentlib/grading"
+    assert folder == "agentlib/course/grading"
     assert (ROOT / folder / "Dockerfile").is_file()
 
 
@@ -158,7 +158,7 @@ def test_no_proxy_is_passed_on_and_the_service_is_found():
 
 
 def test_the_recipe_has_the_versions_of_the_course_and_a_python_that_it_knows():
-    recipe = (ROOT / "agentlib" / "grading" / "Dockerfile").read_text(encoding="utf-8")
+    recipe = (ROOT / "agentlib" / "course" / "grading" / "Dockerfile").read_text(encoding="utf-8")
     exact = re.findall(r"[\w-]+==[\w.]+", recipe)
     assert [one.split("==")[0] for one in exact] == ["pydantic", "matplotlib"]
     requirements = (ROOT / "requirements.txt").read_text(encoding="utf-8").split()
@@ -228,7 +228,7 @@ def test_a_container_is_ended_by_name_though_its_code_never_ends(rung, home):
     child = Child(rung, home, SHORT, time.monotonic() + 20)
     request = {"do": "cells", "cells": [{"number": 1, "source": ENDLESS}], "functions": []}
     began = time.monotonic()
-    with pytest.raises(ChildEnded, match="ran too long"):
+    with pytest.raises(ChildEndedError, match="ran too long"):
         child.ask({**request, "seconds": 60}, 1.0)
     assert time.monotonic() - began < 8, "it does not wait for the code to take notice"
     assert left(rung) == []

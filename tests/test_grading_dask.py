@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.__main__ import main
-from agentlib.grading import RUNGS, Limits, NoRung
-from agentlib.grading.cluster import connect, prepare
-from agentlib.grading.home import course_version
+from agentlib.course.cli import main
+from agentlib.course.grading import RUNGS, Limits, SandboxError
+from agentlib.course.grading.cluster import connect, prepare
+from agentlib.course.grading.sandbox_root import course_version
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
 distributed = pytest.importorskip("distributed", reason='distributed is missing: pip install -e ".[cluster]"')
@@ -142,7 +142,7 @@ def test_a_worker_makes_a_home_of_its_own(tmp_path):
 
 
 def test_a_worker_with_another_course_grades_nothing(tmp_path):
-    with pytest.raises(NoRung, match="another version"):
+    with pytest.raises(SandboxError, match="another version"):
         prepare("old", Limits(), None, "time limit")
 
 

@@ -20,14 +20,12 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.__main__ import main
-from agentlib.checks.notebook import NotebookProblem
-from agentlib.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
-from agentlib.grading.batch import EarlyPool
-from agentlib.grading.commands import folder_problem
-from agentlib.grading.folder import find_submissions, printable, read_submission, who
-from agentlib.grading.home import course_version, is_running, remove_leftovers
-from agentlib.grading.results import (
+from agentlib.course.cli import main
+from agentlib.course.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
+from agentlib.course.grading.batch import EarlyPool
+from agentlib.course.grading.collect import find_submissions, printable, read_submission, who
+from agentlib.course.grading.commands import folder_problem
+from agentlib.course.grading.results import (
     canvas_text,
     class_page,
     csv_text,
@@ -36,6 +34,8 @@ from agentlib.grading.results import (
     moodle_texts,
     without_number,
 )
+from agentlib.course.grading.sandbox_root import course_version, is_running, remove_leftovers
+from agentlib.course.running.notebook import NotebookError
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
 LAST = RUNGS[-1]
@@ -137,12 +137,12 @@ def test_a_file_that_has_become_something_else_is_not_read(tmp_path, kind):
     make = {"link": lambda: found.path.symlink_to(tmp_path / "secret"), "pipe": lambda: os.mkfifo(found.path)}
     make |= {"folder": found.path.mkdir, "nothing": lambda: None}
     make[kind]()
-    with pytest.raises(NotebookProblem, match="cannot be read"):
+    with pytest.raises(NotebookError, match="cannot be read"):
         read_submission(found, Limits())
 
 
 def test_an_archive_of_very_many_files_is_not_gone_through(tmp_path, monkeypatch):
-    monkeypatch.setattr("agentlib.grading.folder.MOST_MEMBERS", 3)
+    monkeypatch.setattr("agentlib.course.grading.collect.MOST_MEMBERS", 3)
     zipped(tmp_path / "class.zip", *(f"{name}/{NAME}" for name in "abc"))
     assert [one.problem for one in find_submissions(tmp_path)] == ["", "", ""]
     zipped(tmp_path / "class.zip", *(f"{name}/{NAME}" for name in "abcd"))

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.grading import RUNGS, Batch, Limits, grade_folder, temporary_home
-from agentlib.grading.batch import local_pool
+from agentlib.course.grading import RUNGS, Batch, Limits, grade_folder, temporary_home
+from agentlib.course.grading.batch import local_pool
 from tests.hostile.submissions import notebook
 
 ROOT = Path(__file__).parent.parent

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from agentlib import answer, ask, ask_together, run_agent
-from agentlib.history import History
+from agentlib._history import History
 from agentlib.messages import user
 from agentlib.models import RecordingModel, ScriptedModel
 

@@ -14,14 +14,14 @@ PACKAGE = Path(__file__).parent.parent / "agentlib"
 CORE = [
     "errors",
     "messages",
-    "history",
+    "_history",
     "tools",
     "costs",
     "models",
     "stops",
     "memory",
     "trace",
-    "run",
+    "_run",
     "loop",
 ]
 STAYING = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib import __main__ as command_line
+from agentlib.course import cli as command_line
 
 COURSE = Path("/course")
 PLAIN = {"is_root": False, "has_browser": True}

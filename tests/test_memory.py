@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentlib import Trace, answer, ask, ask_together, compare, replay, run_agent, stops, tool
+from agentlib._run import MAX_RESULT_CHARS
 from agentlib.costs import estimate_tokens
 from agentlib.errors import SummaryError, ToolError, WindowError
 from agentlib.memory import (
@@ -30,7 +31,6 @@ from agentlib.memory import (
 )
 from agentlib.messages import calls_in, is_error, json_text, user
 from agentlib.models import LoopingModel, NoisyModel, RecordingModel, ScriptedModel
-from agentlib.run import MAX_RESULT_CHARS
 from tests.invariants import assert_every_request_answered, assert_sound
 
 ROOT = Path(__file__).parent.parent

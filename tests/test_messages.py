@@ -6,6 +6,7 @@ import math
 import pytest
 
 from agentlib import answer, ask, ask_together, run_agent
+from agentlib._json import MAX_DEPTH
 from agentlib.messages import (
     MAX_ERROR_CHARS,
     RecordedReply,
@@ -24,7 +25,6 @@ from agentlib.messages import (
     whole,
 )
 from agentlib.models import ScriptedModel
-from agentlib.plain import MAX_DEPTH
 from tests.invariants import assert_json_ready
 from tests.odd_values import ODD_VALUES, nested
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from readme_commands import readme_commands
 
-from agentlib.__main__ import build_parser, parse
-from agentlib.grading import RUNGS
-from agentlib.grading.grade import CRASHED, GRADED, NOT_STARTED, TAMPERED, TIMED_OUT, UNREADABLE
+from agentlib.course.cli import build_parser, parse
+from agentlib.course.grading import RUNGS
+from agentlib.course.grading.grade import CRASHED, GRADED, NOT_STARTED, TAMPERED, TIMED_OUT, UNREADABLE
 from tests.notebook_checks import link_problem, markdown_links, without_code
 
 ROOT = Path(__file__).parent.parent

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentlib import selfcheck
-from agentlib.selfcheck import Report, self_check
+from agentlib.course import selfcheck
+from agentlib.course.selfcheck import Report, self_check
 
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))["project"]
 

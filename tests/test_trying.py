@@ -3,9 +3,9 @@
 import pytest
 
 from agentlib import answer, ask
+from agentlib.course.running.trying import try_it
 from agentlib.errors import ScriptExhausted
 from agentlib.labs import bugs, trains
-from agentlib.labs.trying import try_it
 from agentlib.models import LoopingModel, ScriptedModel
 
 

@@ -7,16 +7,16 @@ from random import Random
 
 import pytest
 
-from agentlib.checks import EXERCISES
-from agentlib.checks.checking import check_with
-from agentlib.checks.here import LearnerHere
+from agentlib.course.checking.engine import check_with
+from agentlib.course.exercises import EXERCISES
+from agentlib.course.running.runner import Runner
 from tests.zoo import Specimen, specimens
 
 SEEDS = (1, 2)
 ONE_AND_PLURAL = re.compile(r"\b1 (calls|coins|entries|lines|requests|results|runs|steps|values)\b")
 
 
-class Impatient(LearnerHere):
+class Impatient(Runner):
     """A learner's place with a short time limit, so that loops that spin cost a moment."""
 
     def run(self, request, called, seconds):

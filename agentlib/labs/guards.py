@@ -8,10 +8,10 @@ written, each bad run is stopped by one of the four guards and answered under th
 
 from collections.abc import Callable, Mapping
 
+from agentlib._run import Run
 from agentlib.loop import run_agent
 from agentlib.messages import Entry, answer, ask
 from agentlib.models import ScriptedModel
-from agentlib.run import Run
 from agentlib.stops import StopRule
 
 __all__ = ["BAD_RUNS", "GOAL", "MAX_STEPS", "THOUGHT_TOKENS", "bad_run", "each_alone", "table"]

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
+from agentlib._json import whole_number
+from agentlib._run import Run
 from agentlib.labs._reading import exchanges
 from agentlib.messages import answer, ask, describe
 from agentlib.models import ScriptedModel
-from agentlib.plain import whole_number
-from agentlib.run import Run
 from agentlib.stops import ANSWERED
 
 __all__ = [

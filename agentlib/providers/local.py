@@ -19,9 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from agentlib._json import whole_number
 from agentlib.errors import ProviderError
 from agentlib.messages import Entry, ModelFunction, describe, json_text, short
-from agentlib.plain import whole_number
 from agentlib.providers._shared import (
     check_arguments,
     dict_in,

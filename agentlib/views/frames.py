@@ -10,8 +10,7 @@ from typing import Any, overload
 
 from agentlib.messages import Entry, calls_in
 from agentlib.trace import Event, Trace
-from agentlib.views.source import Source
-from agentlib.views.words import (
+from agentlib.views.describe import (
     call_key,
     call_words,
     code,
@@ -26,6 +25,7 @@ from agentlib.views.words import (
     value_words,
     who,
 )
+from agentlib.watch.source import Source
 
 __all__ = ["Frame", "Frames", "HistoryAt", "Version", "frames", "tokens_per_call"]
 

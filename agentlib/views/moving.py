@@ -8,8 +8,8 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from agentlib._json import whole_number
 from agentlib.messages import describe
-from agentlib.plain import whole_number
 from agentlib.views.plots import Plot, line_style, name_axes, new_figure, picture_html
 
 __all__ = ["Moving", "moving"]

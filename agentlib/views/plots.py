@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from agentlib._run import Run
 from agentlib.messages import describe, json_text
-from agentlib.run import Run
 from agentlib.trace import Trace
+from agentlib.views.describe import counted, joined, visible
 from agentlib.views.frames import tokens_per_call
 from agentlib.views.tables import figures
-from agentlib.views.words import counted, joined, visible
 
 __all__ = ["Plot", "coins", "new_results", "stop_reasons", "tokens_read"]
 

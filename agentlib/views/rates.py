@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from agentlib.evals import Report
 from agentlib.messages import describe
+from agentlib.views.describe import visible
 from agentlib.views.plots import COLOURS, MARKERS, Plot, new_figure
-from agentlib.views.words import visible
 
 __all__ = ["pass_rates"]
 

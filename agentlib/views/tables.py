@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from agentlib._run import Run
 from agentlib.costs import entry_tokens
 from agentlib.messages import calls_in, describe, error_text, is_error
-from agentlib.run import Run
 from agentlib.trace import Event, Trace
+from agentlib.views.describe import call_key, counted, entry_error, entry_words, visible, who
 from agentlib.views.frames import tokens_per_call
 from agentlib.views.shown import Cell, Shown, html_table, text_table
-from agentlib.views.words import call_key, counted, entry_error, entry_words, visible, who
 
 __all__ = ["RunFigures", "figures", "history_cells", "history_of", "history_table", "repeats_in", "run_table"]
 

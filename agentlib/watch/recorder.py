@@ -10,15 +10,16 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
+from agentlib._json import whole_number
 from agentlib.errors import ToolError
 from agentlib.messages import Entry, describe, json_ready, json_text, short, user
 from agentlib.tools import Tool, words_of
-from agentlib.trace import Event, input_of
+from agentlib.trace import Event, Trace, input_of
 from agentlib.watch.following import FollowedHistory
 from agentlib.watch.function import WatchedFunction
 from agentlib.watch.lines import LineTracer, LoopEnded
 
-__all__ = ["Recorder"]
+__all__ = ["watch"]
 
 MOST_LINES_IN_A_ROW = 200
 """Where more lines run and nothing else happens, only these and the last one are noted."""
@@ -263,3 +264,46 @@ def _in_words(returned: Any) -> tuple[str, str, Any, Any]:
     if not isinstance(returned, Mapping):  # such as agentlib's own Run, whose events would fill pages
         returned = {name: _part(returned, name) for name in ("answer", "steps", "stopped")}
     return stopped, _part(reason, "detail") or "", answer, json_ready(returned)[0]
+
+
+def watch(
+    run_agent: Callable[..., Any],
+    model: Callable[..., Any],
+    tools: Any,
+    goal: Any,
+    *,
+    most_calls: int | None = None,
+    most_lines: int = 20_000,
+    **options: Any,
+) -> Trace:
+    """Run `run_agent(model, tools, goal, **options)`, whoever wrote it, and give back what happened.
+
+    tools: a mapping or a list of functions or `Tool`s; the loop gets the same kind.
+    options: what else the loop takes, such as max_steps; passed on as they are.
+    most_calls: a loop that asks the model more often is ended. None = 200, or one more than max_steps if
+    that is more, so that a loop which keeps its own limit never meets this one; 10,000 at most.
+    most_lines: a loop that runs more lines and does not ask the model in between is ended; the functions
+    that it calls may run 50 times as many. Lines are counted, not timed, so that the same loop gives the
+    same trace. One call into C code that never comes back, such as `sum(itertools.count())`, has no lines
+    and cannot be ended.
+
+    However the loop ends, there is a trace. An interrupt by a person (KeyboardInterrupt) ends it too and
+    is not raised again: whoever interrupts a loop wants to see where it was.
+    Raises TypeError or ValueError, before anything runs, for what cannot be watched.
+    """
+    for name, given in (("run_agent", run_agent), ("model", model)):
+        if not callable(given):
+            raise TypeError(f"{name} is a function, but was {describe(given)}.")
+    loop = WatchedFunction(run_agent, options)
+    if most_calls is None:
+        needed = loop.max_steps + 1 if type(loop.max_steps) is int else 0
+        most_calls = min(max(200, needed), 10_000)
+    recorder = Recorder(
+        loop, goal, whole_number("most_calls", most_calls), whole_number("most_lines", most_lines)
+    )
+    recorder.run(recorder.watched_model(model), recorder.watched_tools(tools))
+    about = {
+        "made_by": "watch", "goal": goal, "max_steps": loop.max_steps, "tools": recorder.tool_names,
+        "function": loop.name, "source": loop.source, "first_line": loop.first_line,
+    }  # fmt: skip
+    return Trace(tuple(recorder.events), json_ready(about)[0])

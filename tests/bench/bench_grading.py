@@ -17,9 +17,9 @@ from statistics import median
 
 import pytest
 
-from agentlib.checks.commands import FRESH_DIR
-from agentlib.grading import RUNGS, Limits, temporary_home
-from agentlib.grading.ladder import try_rung
+from agentlib.course.commands import FRESH_DIR
+from agentlib.course.grading import RUNGS, Limits, temporary_home
+from agentlib.course.grading.selection import try_rung
 from tests.hostile.submissions import HONEST, notebook
 
 MAX_SECONDS = 0.07

@@ -2,7 +2,7 @@
 
 `python -m tests.hostile.local_image podman` copies the running Python, the packages of a child, and the
 libraries of both into a new image. It is for tests on Linux; a class is graded in the image that
-`agentlib/grading/Dockerfile` makes.
+`agentlib/course/grading/Dockerfile` makes.
 """
 
 import re
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
 
-from agentlib.grading.containers import IMAGE
+from agentlib.course.grading.containers import IMAGE
 
 NEEDED = ("pydantic", "numpy", "matplotlib")
 PROGRAMS = ("env", "timeout", "sleep", "sh")

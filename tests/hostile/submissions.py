@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentlib.checks.commands import FRESH_DIR
+from agentlib.course.commands import FRESH_DIR
 
 __all__ = ["CASES", "HONEST", "Case", "code_cell", "notebook"]
 
@@ -380,8 +380,8 @@ CHEATS = (
         ),
         needs=["files"],
     ),
-    cheat("imports the checks", if_it_can("import agentlib.checks.ex01\nreturn True")),
-    cheat("imports the grader", if_it_can("import agentlib.grading\nreturn True")),
+    cheat("imports the checks", if_it_can("import agentlib.course.exercises\nreturn True")),
+    cheat("imports the grader", if_it_can("import agentlib.course.grading\nreturn True")),
     cheat("imports the tests", if_it_can("import tests.hostile\nreturn True")),
     cheat(
         "looks for its folder's neighbours",

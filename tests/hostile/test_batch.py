@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from agentlib.grading import RUNGS, Limits
-from agentlib.grading.home import temporary_home
-from agentlib.grading.ladder import try_rung
+from agentlib.course.grading import RUNGS, Limits
+from agentlib.course.grading.sandbox_root import temporary_home
+from agentlib.course.grading.selection import try_rung
 from tests.hostile.submissions import CASES, HONEST, Case, notebook
 from tests.hostile.test_submissions import NO_BUBBLEWRAP
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.checks import EXERCISES
-from agentlib.grading import RUNGS, Home, Limits, Row, grade_notebook, make_home
-from agentlib.grading.ladder import try_rung
+from agentlib.course.exercises import EXERCISES
+from agentlib.course.grading import RUNGS, Home, Limits, Row, grade_notebook, make_home
+from agentlib.course.grading.selection import try_rung
 from tests.hostile.submissions import CASES, SECRET, TIME, Case
 
 EX01 = EXERCISES["ex01_write_the_loop"]

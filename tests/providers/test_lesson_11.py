@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from agentlib import replay, stops
+from agentlib.course import record
 from agentlib.evals import wilson_interval
 from agentlib.labs import blue_mugs
-from agentlib.providers import anthropic, openai, record
+from agentlib.providers import anthropic, openai
 from tests.notebook_checks import joined
 
 TRACES = record.load_recordings("blue_mugs_local")

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 import pytest
 
 from agentlib import answer, ask, ask_together, run_agent, stops, tool
+from agentlib._history import History
 from agentlib.errors import ProviderError
-from agentlib.history import History
 from agentlib.labs import blue_mugs
 from agentlib.messages import user
 from agentlib.providers import local

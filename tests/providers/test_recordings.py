@@ -8,12 +8,13 @@ from importlib.util import find_spec
 
 import pytest
 
-from agentlib import __main__ as command_line
 from agentlib import ask, compare, replay, stops
+from agentlib.course import cli as command_line
+from agentlib.course import record
 from agentlib.errors import ProviderError, TraceFileError
 from agentlib.labs import blue_mugs, trains
 from agentlib.models import ScriptedModel
-from agentlib.providers import local, record
+from agentlib.providers import local
 from agentlib.trace import Trace
 from tests import handwritten
 from tests.providers.kits import FAKE_KEY

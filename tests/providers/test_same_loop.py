@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from agentlib import run_agent
+from agentlib.course import record
 from agentlib.labs import blue_mugs
-from agentlib.providers import local, record
+from agentlib.providers import local
 from tests.invariants import assert_sound
 from tests.providers.conftest import need
 from tests.providers.kits import ANTHROPIC, OPENAI

@@ -1,7 +1,7 @@
 """The quiz: questions with an explanation for every choice, marked at once, kept from one day to the next."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
@@ -14,13 +14,12 @@ from agentlib.views.quiz.questions import (
     QuestionError,
     draw,
     final_pool,
-    known_quizzes,
     load_questions,
     read_questions,
 )
-from agentlib.views.shown import Cell, Shown, caption_html, html_table, text_table
+from agentlib.views.shown import Shown, caption_html
 
-__all__ = ["PASS_MARK", "QuestionError", "Quiz", "final_test", "progress", "quiz", "score_words"]
+__all__ = ["PASS_MARK", "QuestionError", "Quiz", "final_test", "quiz", "score_words"]
 
 PASS_MARK = 0.6
 """A quiz is passed with this share of its questions right."""
@@ -157,32 +156,10 @@ def static_form(questions: Sequence[Question]) -> Shown:
     return Shown(folded, "\n".join([*lines, *ends]))
 
 
-def progress(folder: str | Path | None = None) -> Shown:
-    """Show which quizzes of the course are answered and passed, as a table. folder: as for `quiz`."""
-    answers = Answers(None if folder is None else Path(folder))
-    kept = answers.read()
-    rows = []
-    for name in known_quizzes():
-        questions = load_questions(name)
-        picked = answers.picked(name, [len(question.choices) for question in questions])
-        answered = sum(pick >= 0 for pick in picked)
-        best = kept.get(name, {}).get("best", 0)
-        best = best if type(best) is int else 0
-        passed = "passed" if best >= PASS_MARK * len(questions) else "not yet"
-        now = Cell(f"{answered} of {len(questions)}")
-        rows.append([Cell(name), now, Cell(f"{best}", number=True), Cell(passed)])
-    for name in sorted(name for name in kept if name.startswith(FINAL_NAME)):
-        rows.append(_final_row(name, kept[name]))
-    heads = ("quiz", "answered now", "best score", "passed")
-    note = f" ({answers.problem})" if answers.problem else ""
-    title = f"Your progress{note}"
-    return Shown(html_table(title, heads, rows), text_table(title, heads, rows))
+def __getattr__(name: str) -> Any:
+    """Give what the first form of the course had here; saved notebooks still import it from here."""
+    if name == "progress":
+        from agentlib.course import progress
 
-
-def _final_row(name: str, kept: Mapping[str, Any]) -> list[Cell]:
-    """Make the row of a final test. Its questions are not drawn anew: what was kept says enough."""
-    picked, best, of = kept.get("picked"), kept.get("best"), kept.get("of")
-    best, of = (number if type(number) is int else 0 for number in (best, of))
-    answered = sum(pick != -1 for pick in picked) if isinstance(picked, list) else 0
-    passed = "passed" if of and best >= PASS_MARK * of else "not yet"
-    return [Cell(name), Cell(f"{answered} of {of}"), Cell(f"{best}", number=True), Cell(passed)]
+        return progress
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

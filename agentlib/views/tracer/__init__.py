@@ -5,13 +5,13 @@ from importlib.util import find_spec
 from inspect import signature
 from typing import Any
 
-from agentlib.fork import fork
+from agentlib._json import whole_number
+from agentlib._run import Run
 from agentlib.messages import describe
-from agentlib.plain import whole_number
-from agentlib.run import Run
 from agentlib.trace import Trace
 from agentlib.views.tracer.static import static_form
 from agentlib.watch import watch
+from agentlib.watch.what_if import fork
 
 __all__ = ["Tracer", "tracer"]
 

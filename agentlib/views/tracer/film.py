@@ -5,12 +5,12 @@ from typing import Any
 
 from agentlib.messages import calls_in, json_ready, short
 from agentlib.trace import Trace
+from agentlib.views.describe import call_words, entry_error, entry_words, visible, who
 from agentlib.views.frames import Frame, Version, frames, tokens_per_call
 from agentlib.views.shown import SHORT_CHARS, WHOLE_CHARS
-from agentlib.views.source import Source
 from agentlib.views.tracer.predict import choices, open_frames, verdict
 from agentlib.views.tracer.static import summary
-from agentlib.views.words import call_words, entry_error, entry_words, visible, who
+from agentlib.watch.source import Source
 
 __all__ = ["film"]
 

@@ -7,11 +7,11 @@ from typing import Any
 import ipywidgets
 
 from agentlib.errors import AgentLibError
-from agentlib.fork import read_change
 from agentlib.trace import Trace
 from agentlib.views.guard import guarded
 from agentlib.views.tracer.film import film
 from agentlib.views.tracer.player import Player
+from agentlib.watch.what_if import read_change
 
 __all__ = ["Live"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from agentlib.trace import Trace
+from agentlib.views.describe import code, of_reason, sentence
 from agentlib.views.frames import Frame
-from agentlib.views.words import code, of_reason, sentence
 
 __all__ = ["choices", "open_frames", "verdict"]
 

@@ -4,12 +4,12 @@ import html
 from collections.abc import Mapping, Sequence
 
 from agentlib.trace import Trace
+from agentlib.views.describe import counted, visible
 from agentlib.views.frames import Frame, frames, tokens_per_call
 from agentlib.views.shown import Cell, Shown, caption_html, html_table, text_table
-from agentlib.views.source import Source
 from agentlib.views.tables import figures, history_cells
 from agentlib.views.tracer.predict import choices, open_frames
-from agentlib.views.words import counted, visible
+from agentlib.watch.source import Source
 
 __all__ = ["static_form", "summary"]
 

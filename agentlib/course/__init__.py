@@ -1,0 +1,31 @@
+"""The course around the library: exercises and their checks, grading, progress, the command line.
+
+Nothing else in `agentlib` imports it. The command line alone loads grading, never a
+learner's kernel.
+"""
+
+from typing import Any
+
+from agentlib.course._progress import progress
+from agentlib.course.checking.engine import check_functions, checked_seed, named_functions
+from agentlib.course.checking.report import Report
+from agentlib.course.exercises import find_exercise
+from agentlib.course.running.trying import try_it
+from agentlib.course.selfcheck import self_check
+
+__all__ = ["check", "progress", "self_check", "try_it"]
+
+
+def check(exercise: Any = None, *functions: Any, seed: int | None = None) -> Report:
+    """Check what a learner wrote; shown as the last line of a cell, the report is a table.
+
+    exercise: its name, such as "ex01_write_the_loop" or "ex01". functions: the function itself, or several in
+    the exercise's order. seed: of the data, from 0 on; None draws a new one.
+    It plays the model and the tools and judges by what they saw; the learner's source is never read.
+    Raises ValueError if there is no such exercise or seed, TypeError if what was given is no function.
+    """
+    if not isinstance(exercise, str):
+        raise TypeError('The exercise\'s name comes first, then the function: check("ex01", run_agent).')
+    checked_seed(seed)
+    found = find_exercise(exercise)
+    return check_functions(found, named_functions(found, functions), seed)

@@ -1,0 +1,182 @@
+"""From an exercise and a learner to a report."""
+
+import inspect
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from agentlib.course.checking.reading import counted
+from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, Report, Result
+from agentlib.course.checking.simulator import Learner, play
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs
+from agentlib.course.running.notebook import read_notebook
+from agentlib.course.running.runner import Counter, Runner
+from agentlib.messages import describe, json_text, short
+
+__all__ = [
+    "FRESH_DIR",
+    "check_functions",
+    "check_with",
+    "checked_seed",
+    "named_functions",
+    "result_of",
+    "with_print_note",
+]
+
+FRESH_DIR = Path(__file__).resolve().parents[1] / "exercises" / "fresh"
+"""The exercises as they are handed out; `agentlib.course.make` writes them."""
+
+
+def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) -> Report:
+    """Check an exercise with a learner's functions, wherever they live.
+
+    seed: of the data; None draws a new one. The same seed gives the same data.
+    """
+    if seed is None:
+        seed = secrets.randbelow(100_000)
+    scenarios = exercise.scenarios(Random(f"{exercise.name} {seed}"))
+    logs = Logs(scenarios, lambda scenario: play(scenario, learner))
+    results: list[Result] = []
+    met: set[str] = set()
+    for criterion in exercise.criteria:
+        if not met.issuperset(criterion.needs):
+            results.append(result_of(criterion, NOT_REACHED))
+            continue
+        fault = _judge(criterion, logs)
+        if fault is None:
+            met.add(criterion.id)
+            results.append(result_of(criterion, OK))
+        else:
+            results.append(result_of(criterion, NOT_YET, fault))
+    started = _started(logs.played)
+    notes = _notes(exercise, logs.played) if started else ()
+    return Report(exercise.name, exercise.title, seed, started, tuple(results), notes)
+
+
+def _judge(criterion: Criterion, logs: Logs) -> Fault | None:
+    fault = criterion.judge(logs)
+    if fault is not None and not fault.seen:
+        raise ValueError(f"The criterion {criterion.id} gave a fault that does not say what was seen.")
+    return fault
+
+
+def result_of(criterion: Criterion, status: str, fault: Fault | None = None) -> Result:
+    """Say what became of a criterion. status: see `Result`. fault: what was seen, where it is not met."""
+    first = (fault.hint if fault else None) or criterion.hints[0]
+    return Result(
+        id=criterion.id,
+        status=status,
+        points=criterion.points if status == OK else 0,
+        max_points=criterion.points,
+        wanted=criterion.wanted,
+        seen=fault.seen if fault else "",
+        hints=(first, criterion.hints[1]),
+    )
+
+
+def not_started(log: Log) -> bool:
+    """Whether the function is the untouched stub: it raised NotImplementedError before it did anything."""
+    return not log.calls and log.outcome.get("raised", {}).get("type") == "NotImplementedError"
+
+
+def _started(logs: list[Log]) -> bool:
+    return not all(not_started(log) for log in logs)
+
+
+def _notes(exercise: Exercise, logs: list[Log]) -> tuple[str, ...]:
+    """Tell of functions that are not started, or that cannot be called as the exercise calls them."""
+    notes = []
+    for name in exercise.functions:
+        own = [log for log in logs if log.scenario.function == name]
+        if own and all(not_started(log) for log in own):
+            notes.append(f"{name} is not started yet.")
+        elif any(_refused_its_arguments(log) for log in own) and (wanted := first_line(exercise, name)):
+            notes.append(
+                f"It must be possible to call {name} as the exercise does; its first line was `{wanted}`."
+            )
+    return tuple(notes)
+
+
+def _refused_its_arguments(log: Log) -> bool:
+    """Whether the call itself failed: a TypeError at no line of the function."""
+    raised = log.outcome.get("raised", {})
+    return not log.calls and raised.get("type") == "TypeError" and not raised.get("line")
+
+
+def first_line(exercise: Exercise, function: str) -> str:
+    """Give the line with which a function begins in the exercise as it is handed out; "" if there is none."""
+    path = FRESH_DIR / f"{exercise.name}.ipynb"
+    if not path.is_file():
+        return ""
+    for cell in read_notebook(path):
+        found = re.search(rf"^def {function}\(.*\):$", cell.source, re.MULTILINE)
+        if found:
+            return found[0]
+    return ""
+
+
+def named_functions(exercise: Exercise, given: tuple[Any, ...]) -> dict[str, Callable[..., Any]]:
+    """Pair what was given to `check` with the functions of the exercise.
+
+    given: the functions in the exercise's order, or one dict from names to functions.
+    Raises TypeError if something is missing or is no function that can be checked.
+    """
+    names = exercise.functions
+    call = f'check("{exercise.name}", {", ".join(names)})'
+    wanted = f"This exercise needs {len(names)} {'function' if len(names) == 1 else 'functions'}: {call}."
+    if len(given) == 1 and isinstance(given[0], Mapping):
+        missing = [name for name in names if name not in given[0]]
+        if missing:
+            raise TypeError(f"The dict has no {json_text(missing[0])}. {wanted}")
+        functions = {name: given[0][name] for name in names}
+    else:
+        functions = dict(zip(names, given, strict=False))
+    if len(functions) != len(names) or len(given) > len(names):
+        raise TypeError(wanted)
+    for name, function in functions.items():
+        if not callable(function):
+            raise TypeError(
+                f"{name} is {describe(function)}, not a function. Write it without brackets: {call}."
+            )
+        if why := why_not(function):
+            raise TypeError(f"{name} is {why} {call}.")
+    return functions
+
+
+def why_not(function: Any) -> str:
+    """Say what something is, and what to do, that can be called and yet is no function to check; else ""."""
+    if inspect.isclass(function):
+        return "a class; check wants the function that you wrote:"
+    if inspect.isbuiltin(function):
+        return "a built-in function; check wants the function that you wrote:"
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return "an `async` function, which only makes a promise when it is called. Take `async` away:"
+    if inspect.isgeneratorfunction(function):
+        return "a generator: it has a `yield`, and so runs no line when it is called. Take `yield` away:"
+    return ""
+
+
+def checked_seed(seed: object) -> None:
+    """Raise ValueError unless a seed is None or a whole number from 0 on."""
+    if seed is not None and (type(seed) is not int or seed < 0):
+        raise ValueError(f"seed is {short(seed, 60)}, and must be a whole number from 0 on.")
+
+
+def check_functions(
+    exercise: Exercise, functions: Mapping[str, Callable[..., Any]], seed: int | None = None
+) -> Report:
+    """Check an exercise with functions of this process."""
+    learner = Runner(functions)
+    return with_print_note(check_with(exercise, learner, seed), learner.printed)
+
+
+def with_print_note(report: Report, printed: Counter) -> Report:
+    """Give a report with a note if something was printed meanwhile."""
+    if not (printed.chars and report.started):
+        return report
+    note = f"Your code printed during the check ({counted(printed.lines, 'line')}); it is not shown."
+    return replace(report, notes=(*report.notes, note))

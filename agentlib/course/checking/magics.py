@@ -1,0 +1,81 @@
+"""From what a notebook understands to plain Python: `%matplotlib inline`, `!ls`, `%%time`, `x?`."""
+
+import ast
+import re
+import warnings
+from collections.abc import Sequence
+
+from agentlib.course.running.notebook import Cell
+
+__all__ = ["plain"]
+
+RUN_BODY = ("%%capture", "%%prun", "%%time", "%%timeit")
+"""Cell magics that measure or keep quiet what is below them; it is run as if they were not there."""
+
+MAGIC = re.compile(r"^[^\S\n]*[%!?]|=[^\S\n]*[%!]|\?[^\S\n]*$", re.MULTILINE)
+MOST_READ = 500_000
+"""Characters that IPython may read for one notebook: it reads a cell anew for each of its magics."""
+
+
+def plain(cells: Sequence[Cell]) -> list[Cell]:
+    """Give the cells with plain Python as their `code` where what stands in them is something else.
+
+    Where a notebook has so many magics that to translate them would take long, the rest is left as it is.
+    """
+    left = MOST_READ
+    made = []
+    for cell in cells:
+        if not is_python(cell.source):
+            cell = _plain(cell, left)
+            left -= reading(cell.source)
+        made.append(cell)
+    return made
+
+
+def reading(source: str) -> int:
+    """Count the characters that IPython reads to translate a source."""
+    return len(source) * (1 + len(MAGIC.findall(source)))
+
+
+def is_python(source: str) -> bool:
+    """Whether Python can read a source by itself."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd backslashes; it is not our place to tell
+            ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _plain(cell: Cell, left: int) -> Cell:
+    lines = cell.source.split("\n")
+    for number, line in enumerate(lines):  # several may stand one below the other
+        word = line.split()[0] if line.strip() else ""
+        if word in RUN_BODY:
+            lines[number] = ""  # an empty line in its place: the numbers of the others stay
+        elif word.startswith("%%"):
+            return cell._replace(code="", passed_over=word)
+        elif word:
+            break
+    source = "\n".join(lines)
+    if is_python(source) or reading(source) > left:
+        return cell._replace(code=source)
+    return cell._replace(code=translated(source))
+
+
+def translated(source: str) -> str:
+    """Translate magics as IPython does, which knows a comment that ends in "?" from a question.
+
+    What IPython cannot translate comes back as it is, and Python will say what is wrong with it.
+    """
+    if not MAGIC.search(source):
+        return source
+    from IPython.core.inputtransformer2 import TransformerManager  # noqa: PLC0415  most cells need none of it
+
+    body = source.lstrip("\n")
+    try:
+        code: str = TransformerManager().transform_cell(body)  # type: ignore[no-untyped-call]
+    except Exception:
+        return source
+    return "\n" * (len(source) - len(body)) + code  # IPython drops empty lines at the top

@@ -1,0 +1,237 @@
+"""How the criteria read a log: which entry is what, and how a history is told in a few words."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from agentlib.course.checking.simulator import TOO_LONG, TOO_OFTEN, shortened
+from agentlib.course.checking.spec import Fault, Log
+from agentlib.messages import Entry, call_key, calls_in, json_text, short
+
+__all__ = [
+    "call_words",
+    "counted",
+    "crash",
+    "holds",
+    "is_request",
+    "is_result",
+    "position",
+    "requests_in",
+    "results_in",
+    "same_call",
+    "sketch",
+    "times",
+    "wrong_end",
+]
+
+
+def requests_in(history: Sequence[Any]) -> list[Entry]:
+    """List the tool requests that a history holds, in order."""
+    return [call for entry in history if isinstance(entry, dict) for call in calls_of(entry)]
+
+
+def calls_of(entry: Entry) -> list[Entry]:
+    """List the requests in one entry, whatever else it is."""
+    if is_result(entry):
+        return []
+    try:
+        return [call for call in calls_in(entry) if isinstance(call, dict)]
+    except (KeyError, TypeError, AttributeError):
+        return []
+
+
+def is_request(entry: Any) -> bool:
+    """Whether a history entry is a reply that asks for tools."""
+    return isinstance(entry, dict) and bool(calls_of(entry))
+
+
+def is_result(entry: Any) -> bool:
+    """Whether a history entry is a tool's result."""
+    return isinstance(entry, dict) and entry.get("role") == "tool"
+
+
+def results_in(history: Sequence[Any]) -> list[Any]:
+    """List the results that a history holds, in order; None where an entry has none."""
+    return [entry.get("result") for entry in history if is_result(entry)]
+
+
+def same_call(call: Any, tool: str, input: Any) -> bool:
+    """Whether a request asks for this tool with this input, in any order of keys."""
+    return (
+        isinstance(call, dict)
+        and call.get("tool") == tool
+        and call_key(tool, call.get("input")) == call_key(tool, input)
+    )
+
+
+def position(history: Sequence[Any], tool: str, input: Any) -> int:
+    """Where in the history the last request for this tool with this input stands; -1 = nowhere."""
+    for index in range(len(history) - 1, -1, -1):
+        entry = history[index]
+        if isinstance(entry, dict) and any(same_call(call, tool, input) for call in calls_of(entry)):
+            return index
+    return -1
+
+
+def words_of(value: Any) -> str:
+    """Write a value as text in which its parts can be found."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def holds(result: Any, wanted: Any) -> bool:
+    """Whether a recorded result is, or has in it, what the tool gave; as text or inside a dict counts too."""
+    if result == wanted and isinstance(result, bool) == isinstance(wanted, bool):
+        return True
+    if wanted is None or isinstance(wanted, bool) or wanted == "":
+        if isinstance(result, dict):
+            return any(holds(value, wanted) for value in result.values())
+        return result in (str(wanted), json_text(wanted))
+    if isinstance(wanted, (dict, list)):
+        text = words_of(result)
+        return result not in (None, "", [], {}) and all(
+            piece in text
+            for leaf in _leaves(wanted)
+            for piece in [leaf if isinstance(leaf, str) else json_text(leaf)]
+        )
+    return _holds_scalar(words_of(result), wanted)
+
+
+def _holds_scalar(text: str, wanted: Any) -> bool:
+    if isinstance(wanted, str):
+        return wanted in text or json.dumps(wanted, ensure_ascii=False)[1:-1] in text
+    return re.search(rf"(?<![\d.]){re.escape(json_text(wanted))}(?![\d.])", text) is not None
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in _leaves(item)]
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+# --- in words
+
+
+def times(count: int) -> str:
+    """Say how often: 0 times, once, twice, 3 times."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Write a number with its word: "1 entry", "2 entries". many: the plural; "" = one with an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def call_words(tool: Any, input: Any) -> str:
+    """Write a request as the call that it asks for: `stock_level(place="Nord")`."""
+    if not isinstance(input, dict):
+        return short(f"{tool}({json_text(input)})", 80)
+    return short(f"{tool}({', '.join(f'{name}={json_text(value)}' for name, value in input.items())})", 80)
+
+
+def entry_words(entry: Any) -> str:
+    """Name one history entry in a few words."""
+    if not isinstance(entry, dict):
+        return f"a {type(entry).__name__}"
+    calls = calls_of(entry)
+    if calls:
+        return "request " + " + ".join(call_words(call.get("tool"), call.get("input")) for call in calls)
+    if is_result(entry):
+        what = "result" if "result" in entry else "tool entry without a result"
+        tool = entry.get("tool")
+        return f"{what} of {short(tool, 30)}" if isinstance(tool, str) and tool else what
+    if entry.get("role") == "user":
+        return "user"
+    if entry.get("type") == "answer":
+        return "answer"
+    return f"an entry ({short(', '.join(map(str, entry)), 60)})"
+
+
+def sketch(history: Sequence[Any]) -> str:
+    """Tell a history in a line: `[user, request stock_level(place="Nord"), result]`."""
+    words = [entry_words(entry) for entry in history]
+    if len(words) > 7:
+        words = [*words[:3], f"... {len(words) - 6} more ...", *words[-3:]]
+    return f"[{', '.join(words)}]"
+
+
+# --- how a run ended, when it did not return
+
+
+def crash(log: Log) -> Fault | None:
+    """Give a fault if the function did not come back by itself."""
+    outcome = log.outcome
+    asked = len(log.asks)
+    if "raised" in outcome:
+        hint = outcome["raised"].get("hint", "Read the line that is shown. Which value did you expect there?")
+        return Fault(_error_words(outcome["raised"]), hint)
+    if outcome.get("ended") == TOO_OFTEN:
+        if any(not call.tool for call in log.calls):
+            return Fault(
+                f"the model was asked {times(asked - 1)}, and then once more; the run was ended from outside",
+                "Which line makes your loop stop? Under which condition is it reached?",
+            )
+        return Fault("a tool was called over and over; the run was ended from outside")
+    if outcome.get("ended") == TOO_LONG:
+        return Fault(
+            f"after {log.scenario.seconds:g} seconds the function was still running; by then it had asked "
+            "the "
+            f"model {times(asked)}",
+            "Something goes round without asking the model. Which loop of yours never gets to its end?",
+        )
+    if "interrupted" in outcome:
+        return Fault("an interrupt left the function")
+    return None
+
+
+def _error_words(error: Entry) -> str:
+    where = f", in {error['place']}" if error.get("place") else ""
+    where += f", line {error['line']}" if error.get("line") else ""
+    code = f": `{error['code']}`" if error.get("code") else ""
+    message = f": {error['message']}" if error["message"] else ""
+    return f"{error['type']}{message}{where}{code}"
+
+
+def wrong_end(log: Log, answer: str | None, steps: int, stopped: str) -> Fault | None:
+    """Give a fault if what came back is not a dict with this answer, this number of steps and this reason."""
+    outcome = log.outcome
+    if "returned" not in outcome:
+        return crash(log)
+    value = outcome["returned"]
+    if not isinstance(value, dict):
+        came = "nothing" if value is None else f"{shortened(value)} ({outcome['type']})"
+        return Fault(
+            f"it returned {came}",
+            'What comes back is one dict with three keys: "answer", "steps", "stopped".'
+            if value is not None
+            else "Does every way out of your function pass a `return` with the dict?",
+        )
+    missing = [key for key in ("answer", "steps", "stopped") if key not in value]
+    if missing:
+        return Fault(
+            f"the dict that came back has no {' and no '.join(map(repr, missing))}: {shortened(value)}"
+        )
+    if value["stopped"] != stopped:
+        return Fault(
+            f'"stopped" was {json_text(value["stopped"])}, not {json_text(stopped)}',
+            f'The reason is one of the words in the task, letter by letter: here "{stopped}".',
+        )
+    if value["answer"] != answer:
+        if answer is None:
+            return Fault(
+                'there was no answer from the model, but "answer" was '
+                f"{shortened(json_text(value['answer']))}",
+                'The model gave no answer. Which value says "there is none"? Nothing may be made up.',
+            )
+        return Fault(
+            f'"answer" was {shortened(json_text(value["answer"]))}, not the text of the model\'s answer',
+            'The answer is the text in `reply["text"]`, alone and unchanged.',
+        )
+    if value["steps"] != steps or type(value["steps"]) is not int:
+        return Fault(
+            f'the model was asked {times(steps)}, but "steps" was {json_text(value["steps"])}',
+            "`steps` counts how often the model was asked, the last time included. Where do you count?",
+        )
+    return None

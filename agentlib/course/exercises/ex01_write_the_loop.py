@@ -1,0 +1,103 @@
+"""ex01: write the loop."""
+
+from random import Random
+
+from agentlib.course.checking.fake_data import World
+from agentlib.course.checking.spec import Criterion, Exercise, Scenario
+from agentlib.course.exercises import loops
+
+__all__ = ["EXERCISE"]
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check."""
+    return loops.loop_scenarios(World(rng))
+
+
+CHAIN = ("goal_first", "tool_run", "request_kept", "result_kept", "answered")
+
+EXERCISE = Exercise(
+    name="ex01_write_the_loop",
+    title="Write the loop",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "goal_first", 1, "asks the model, and its first call reads the goal alone",
+            (
+                "What is in the history before anything has happened?",
+                'Start with `history = [{"role": "user", "text": goal}]`, inside the function, and call '
+                '`model(history)`.',
+            ),
+            loops.begins_with_the_goal,
+        ),
+        Criterion(
+            "tool_run", 1, "runs the tool that was asked for, once, with its input",
+            (
+                "The reply names a tool and has an input. What do you do with the two?",
+                '`tools[reply["tool"]]` is a function; `**reply["input"]` hands it the named arguments.',
+            ),
+            loops.runs_the_tool,
+            CHAIN[:1],
+        ),
+        Criterion(
+            "request_kept", 2, "keeps every request of the model in the history",
+            (
+                "What happens to `reply` between asking and acting?",
+                "The model remembers nothing. Append the reply itself to the history before you run the "
+                "tool.",
+            ),
+            loops.keeps_requests,
+            CHAIN[:2],
+        ),
+        Criterion(
+            "result_kept", 1, "keeps every result in the history, behind its request",
+            (
+                "How does the model get to know what the tool found?",
+                'Append `{"role": "tool", "result": ...}` after the request, with what the tool gave.',
+            ),
+            loops.keeps_results,
+            CHAIN[:3],
+        ),
+        Criterion(
+            "answered", 1, 'ends at the answer: the answer, the number of steps, "answered"',
+            (
+                "How do you know that a reply is an answer, and what do you give back then?",
+                'Return `{"answer": reply["text"], "steps": step, "stopped": "answered"}` at once.',
+            ),
+            loops.ends_with_the_answer,
+            CHAIN[:4],
+        ),
+        Criterion(
+            "step_limit", 2, 'asks at most max_steps times, then ends with no answer and "step limit"',
+            (
+                "Which part of your loop counts, and what is returned when the count is over?",
+                "`for step in range(1, max_steps + 1)` asks exactly max_steps times; the return for the "
+                "limit stands "
+                "behind the loop, with `None` for the answer.",
+            ),
+            loops.stops_at_the_limit,
+            CHAIN,
+        ),
+        Criterion(
+            "failures", 1, "turns a failing tool and an unknown tool into results, and goes on",
+            (
+                "Which line can raise, and what should the model read then?",
+                "Put `try` around the tool call alone, `except Exception as problem`, and record "
+                "`str(problem)` as the "
+                "result. A name that is not in `tools` gets a result that says so.",
+            ),
+            loops.failures_become_results,
+            CHAIN,
+        ),
+        Criterion(
+            "interrupt", 1, "lets Ctrl-C through: it leaves the function",
+            (
+                "A person must be able to stop the loop. What catches the interrupt?",
+                "`except Exception` lets KeyboardInterrupt pass; a bare `except:` and `except "
+                "BaseException` do not.",
+            ),
+            loops.interrupt_leaves,
+            CHAIN,
+        ),
+    ),
+)  # fmt: skip

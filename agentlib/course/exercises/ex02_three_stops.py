@@ -1,0 +1,322 @@
+"""ex02: three stops."""
+
+from random import Random
+from typing import Any
+
+from agentlib.course.checking.fake_data import World, tools_of
+from agentlib.course.checking.reading import call_words, counted, crash, times, wrong_end
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.exercises import loops
+from agentlib.course.exercises.loops import agent, script
+from agentlib.messages import Entry, answer, ask, json_text
+
+__all__ = ["EXERCISE", "other_work", "turned_round"]
+
+DEFAULT_STEPS = 6
+
+
+def in_other_order(input: Entry) -> Entry:
+    """The same input with its keys in another order, the nested ones too."""
+    return {key: _turned(value) for key, value in reversed(list(input.items()))}
+
+
+def _turned(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_turned(item) for item in value]
+    return in_other_order(value) if isinstance(value, dict) else value
+
+
+def repeats(
+    world: World, requests: list[Entry], stop_at: int, max_steps: int = 12, results: str = "equal"
+) -> Scenario:
+    """A model that makes these requests. stop_at: the number of the one that must end the run, from 1.
+
+    results: "equal", "different", or "failures": what the tools give. "no tool": they are not there.
+    """
+    many = range(len(requests) + 1)
+    message = f"{world.number()} in {world.place()}"
+    made: dict[str, list[object]] = {
+        "equal": [message for _ in many],
+        "different": [],  # as a tool of `tools_of` gives them by itself
+        "failures": [ValueError(message) for _ in many],
+    }
+    tools = tools_of({request["tool"]: made.get(results, []) for request in requests})
+    if results == "no tool":
+        tools = tools_of({world.tool_name(): []})
+    facts = {"requests": requests, "stop_at": stop_at}
+    # Further replies would differ, so that a loop that overlooks the repeat ends at its limit.
+    further = script(requests, lambda number: world.request(requests[0]["tool"]))
+    return agent(world.goal(), further, tools, max_steps + 1, facts, max_steps=max_steps)
+
+
+def far_apart(world: World, times: int) -> list[Entry]:
+    """One request several times, each time with many others in between."""
+    tool, other = world.tool_name(), world.tool_name()
+    again = world.request(tool)
+    requests = [again]
+    for _ in range(times - 1):
+        requests += [world.request(world.rng.choice([tool, other])) for _ in range(9)]
+        requests.append(again)
+    return requests
+
+
+def other_work(world: World) -> Scenario:
+    """Requests that look alike and are none of them the same: other input, or another tool."""
+    tool, other, third = (world.tool_name() for _ in range(3))
+    several = [world.request(tool) for _ in range(4)]
+    alike = several[0]["input"]
+    lists = [ask(tool, numbers=numbers) for numbers in ([1, 2, 3], [2, 1, 3], [3, 2, 1])]
+    one, two, place = world.number(), world.number(), world.place()
+    long = " and ".join(world.place() for _ in range(12))
+    close = [
+        *(ask(tool, place=write(place)) for write in (str.lower, str.upper, str.title)),
+        *(ask(tool, about=f"{long}: {number}") for number in (1, 2, 3)),
+        *(ask(tool, depot=place, shelf=number) for number in (1, 2, 3)),
+        *(ask(tool, hall=number, row=one) for number in (1, 2, 3)),
+        *(ask(tool, **{first: one, second: two}) for first, second in (("a", "b"), ("b", "a"), ("c", "d"))),
+    ]
+    work = [*several, ask(other, **alike), ask(third, **alike), *lists, *close]
+    world.rng.shuffle(work)
+    text = world.answer()
+    return agent(
+        world.goal(),
+        script([*work, answer(text)]),
+        tools_of({name: ["the same"] * 40 for name in (tool, other, third)}),
+        len(work) + 1,
+        {"requests": work, "answer": text},
+        max_steps=len(work) + 3,
+    )
+
+
+def turned_round(world: World, tool: str) -> tuple[Entry, Entry]:
+    """One request twice, its keys in two orders, the nested ones too."""
+    span = {"since": world.number(), "until": world.number(), "of": {"a": 1, "b": 2}}
+    stops = [{"at": world.number(), "in": world.place()}]
+    nested = ask(tool, place=world.place(), span=span, stops=stops)
+    return nested, ask(tool, **in_other_order(nested["input"]))
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check."""
+    world = World(rng)
+    tool, other = world.tool_name(), world.tool_name()
+    again = world.request(tool)
+    nested, turned = turned_round(world, tool)
+    one, two = world.request(tool), world.request(other)
+    with_list = ask(tool, numbers=[world.number(), world.number()])
+    return {
+        **loops.loop_scenarios(world, default_steps=DEFAULT_STEPS),
+        "repeat": repeats(world, [again] * 3, 3),
+        "same repeat in a second run": repeats(world, [again] * 3, 3),
+        "repeat at the last step": repeats(world, [two] * 3, 3, max_steps=3),
+        "repeat of a list": repeats(world, [with_list] * 3, 3),
+        "other order of keys": repeats(world, [nested, turned, nested], 3),
+        "not in a row": repeats(world, [one, two, one, world.request(tool), two, one], 6),
+        "far apart": repeats(world, far_apart(world, 3), 21, max_steps=25),
+        "other results": repeats(world, [world.request(other)] * 3, 3, results="different"),
+        "failures": repeats(world, [world.request(tool)] * 3, 3, results="failures"),
+        "no such tool": repeats(world, [world.request(tool)] * 3, 3, results="no tool"),
+        "other input": other_work(world),
+    }
+
+
+def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
+    """One run must end with its third identical request, which is not run."""
+    stop_at = log.facts["stop_at"]
+    last = log.facts["requests"][stop_at - 1]
+    what = f"{call_words(last['tool'], last['input'])}{order}"
+    asked = len(log.asks)
+    runs = len(log.tool_runs)
+    if asked < stop_at:
+        fault = crash(log)
+        if fault is not None:
+            return fault
+        number = sum(json_text(r["input"]) == json_text(last["input"]) for r in log.facts["requests"][:asked])
+        return Fault(
+            f"the run ended at call {asked} as {json_text(log.returned.get('stopped'))}; {what} had been "
+            "asked for "
+            f"{times(number)}",
+            "The third identical request ends the run, not the one before it. When do you count, and "
+            "from where?",
+        )
+    known = last["tool"] in log.scenario.args[1]
+    if known and runs < min(stop_at - 1, asked):
+        return Fault(
+            f"{what} was asked for twice before the third time; by then the tool ran {times(runs)}"
+            if stop_at == 3
+            else f"{counted(stop_at - 1, 'request')} came before the third one for {what}; "
+            f"{runs} of them were run",
+            "The first two identical requests are run as usual, the second one too. What does yours get in "
+            "place of a run?",
+        )
+    if runs >= stop_at and asked == stop_at:
+        return Fault(
+            f"the third request for {what} was run, and only then the run ended",
+            "The third request is not run. Do you look at the count before the tool runs, or after?",
+        )
+    if asked > stop_at:
+        return Fault(f"{what} was asked for a third time in call {stop_at}; the model was asked on")
+    if log.returned.get("stopped") == "step limit":
+        return Fault(
+            f'{what} was asked for a third time in call {stop_at}; the run ended there as "step limit"',
+            "The run ends in the right place, with the reason of another one. Where does your `break` lead?",
+        )
+    return wrong_end(log, None, stop_at, "repeated call")
+
+
+def stops_at_the_third(logs: Logs) -> Fault | None:
+    """Three identical requests in a row."""
+    fault = _stops_at_the_repeat(logs["repeat"])
+    if fault is not None:
+        return fault
+    fault = _stops_at_the_repeat(logs["same repeat in a second run"])
+    if fault is not None:
+        return Fault(
+            f"in a second run, {fault.seen}",
+            "Something is left over from the run before. Where is your count made: inside the function, or "
+            "once when it is defined?",
+        )
+    fault = _stops_at_the_repeat(logs["repeat at the last step"])
+    if fault is not None:
+        return Fault(
+            f"with max_steps=3, {fault.seen}",
+            "The last allowed call counts in full: a repeat in it is a repeat.",
+        )
+    fault = _stops_at_the_repeat(logs["repeat of a list"])
+    if fault is not None and fault.hint:
+        return Fault(
+            fault.seen,
+            "An input may hold a list. A list cannot be part of a dict's key; the input's JSON text can. "
+            + fault.hint,
+        )
+    return fault
+
+
+def whatever_the_order(logs: Logs) -> Fault | None:
+    """The order of keys, nested ones too, does not matter."""
+    return _stops_at_the_repeat(logs["other order of keys"], ", its keys in another order,")
+
+
+def over_the_whole_run(logs: Logs) -> Fault | None:
+    """The three need not stand in a row, and their results do not matter."""
+    for name in ("not in a row", "far apart"):
+        fault = _stops_at_the_repeat(logs[name], ", with other requests in between,")
+        if fault is not None:
+            return Fault(
+                fault.seen,
+                fault.hint
+                or "What happens to your count when other requests come in between? Is it emptied, or does "
+                "it look at the last few alone?",
+            )
+    fault = _stops_at_the_repeat(logs["other results"], ", which gave another result each time,")
+    if fault is not None:
+        return Fault(fault.seen, fault.hint or "Does the result stand in the key of your count?")
+    fault = _stops_at_the_repeat(logs["failures"], ", which failed each time,")
+    # A loop that no failure gets through at all is named by the criterion for failures.
+    if fault is not None and loops.failures_become_results(logs) is None:
+        return Fault(
+            fault.seen,
+            fault.hint
+            or "What does your count do when the tool fails? Count when the request comes, not when the tool "
+            "has worked.",
+        )
+    fault = _stops_at_the_repeat(logs["no such tool"], ", a tool that is not there,")
+    if fault is not None and loops.failures_become_results(logs) is None:
+        return Fault(fault.seen, fault.hint or "Count each request that comes, also one for an unknown tool.")
+    return None
+
+
+def other_input_is_work(logs: Logs) -> Fault | None:
+    """The same tool with other input, and another tool with the same input, is normal work."""
+    log = logs["other input"]
+    requests = log.facts["requests"]
+    if log.returned.get("stopped") == "repeated call":
+        last = requests[len(log.asks) - 1]
+        return Fault(
+            f"the run ended as a repeated call at {call_words(last['tool'], last['input'])}, though no "
+            "request "
+            "had been made three times",
+            "What do you count: the tool, the input, or both together?",
+        )
+    return loops.answers_at_the_end(log, len(requests) + 1)
+
+
+WORKS = ("loop", "other_input")
+
+EXERCISE = Exercise(
+    name="ex02_three_stops",
+    title="Three stops",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "loop",
+            1,
+            "asks, runs, records and ends at the answer, as in ex01",
+            (
+                "Which of the four moves is missing: ask, check, act, record?",
+                "Begin with the loop that passed ex01; everything else is built around it.",
+            ),
+            loops.still_a_loop,
+        ),
+        Criterion(
+            "other_input",
+            1,
+            "lets the same tool with other input pass, and another tool with the same input",
+            (
+                "Is asking for three different trains a repeat?",
+                "The key of your count is the tool's name together with its input.",
+            ),
+            other_input_is_work,
+            ("loop",),
+        ),
+        Criterion(
+            "step_limit",
+            2,
+            'ends with "step limit" after max_steps calls; 6 where none is given',
+            (
+                "Which part of your loop counts the calls, and what is returned when the count is over?",
+                "`def run_agent(model, tools, goal, max_steps=6)`; the count works as in ex01.",
+            ),
+            loops.stops_at_the_limit,
+            WORKS,
+        ),
+        Criterion(
+            "third_call",
+            2,
+            'ends with "repeated call" at the third identical request, which is not run',
+            (
+                "How do you know, when a request comes, how often it came before?",
+                "Keep a dict from request to count. Count when the request comes, and look at the count "
+                "before the "
+                "tool runs. No answer is `None` here too.",
+            ),
+            stops_at_the_third,
+            WORKS,
+        ),
+        Criterion(
+            "key_order",
+            1,
+            "knows a request again when the keys of its input come in another order",
+            (
+                'Are `{"a": 1, "b": 2}` and `{"b": 2, "a": 1}` the same input for your code? And dicts '
+                "inside?",
+                "`json.dumps(input, sort_keys=True)` writes both as the same text, the nested ones too.",
+            ),
+            whatever_the_order,
+            ("third_call",),
+        ),
+        Criterion(
+            "whole_run",
+            1,
+            "counts over the whole run, with other requests in between and whatever the results were",
+            (
+                "What happens to your count when another request comes in between, or another result?",
+                "One dict of counts, made before the loop and never emptied, is enough. Results are not "
+                "looked at.",
+            ),
+            over_the_whole_run,
+            ("third_call",),
+        ),
+        loops.failures_as_in_ex01(2, WORKS),
+    ),
+)

@@ -1,0 +1,106 @@
+"""ex03: find the bugs. The loop ends as ex01 does; each of the four bugs has a criterion of its own."""
+
+from random import Random
+
+from agentlib.course.checking.fake_data import World
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Logs, Scenario
+from agentlib.course.exercises import loops
+
+__all__ = ["EXERCISE"]
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check."""
+    return loops.loop_scenarios(World(rng))
+
+
+def asks_and_runs(logs: Logs) -> Fault | None:
+    """The half of the loop that works in the demo."""
+    return loops.begins_with_the_goal(logs) or loops.runs_the_tool(logs)
+
+
+def records(logs: Logs) -> Fault | None:
+    """Requests and results are both in the history."""
+    return loops.keeps_requests(logs) or loops.keeps_results(logs)
+
+
+MENDED = ("works", "request_kept", "tells_the_end")
+
+EXERCISE = Exercise(
+    name="ex03_find_the_bugs",
+    title="Find the bugs",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "works",
+            1,
+            "still asks with the goal and runs the tools that were asked for",
+            (
+                "What did the fragile loop do here that yours no longer does?",
+                "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no "
+                "end.",
+            ),
+            asks_and_runs,
+        ),
+        Criterion(
+            "request_kept",
+            2,
+            "keeps the model's own request in the history, with its result behind it",
+            (
+                "Step through the scenario `forgotten`. Which entry would you expect in the second call?",
+                "Append `reply` to the history before the tool runs.",
+            ),
+            records,
+            MENDED[:1],
+        ),
+        Criterion(
+            "tells_the_end",
+            2,
+            'gives back the answer, the number of steps and "answered"',
+            (
+                "Step through the scenario `untold`. What comes back to the caller, and how can it tell an "
+                "answer from a run that was stopped?",
+                'Return `{"answer": reply["text"], "steps": step, "stopped": "answered"}`.',
+            ),
+            loops.ends_with_the_answer,
+            MENDED[:2],
+        ),
+        Criterion(
+            "step_limit",
+            2,
+            'ends after max_steps calls with no answer and "step limit"',
+            (
+                "Step through the scenario `endless`. What could end it?",
+                "`max_steps` is handed in and never used. A `for` loop over the steps, and a return "
+                "behind it, use it.",
+            ),
+            loops.stops_at_the_limit,
+            MENDED,
+        ),
+        Criterion(
+            "failures",
+            2,
+            "turns a failing tool and a misspelt tool name into results, and goes on",
+            (
+                "Step through the scenario `broken_tool`. Which line was the last one? When that is mended, "
+                "what does the second request ask for?",
+                "`try` around the tool call, `except Exception as problem`, and a result that holds the "
+                "message; a name "
+                "that is not in `tools` gets a result that names it.",
+            ),
+            loops.failures_become_results,
+            MENDED,
+        ),
+        Criterion(
+            "interrupt",
+            1,
+            "lets Ctrl-C through: it leaves the function",
+            (
+                "Did the mended `try` become too wide?",
+                "`except Exception` lets KeyboardInterrupt pass; a bare `except:` does not.",
+            ),
+            loops.interrupt_leaves,
+            MENDED,
+        ),
+    ),
+)

@@ -1,0 +1,455 @@
+"""ex04: the repeat guard."""
+
+from random import Random
+from typing import Any
+
+from agentlib.course.checking.fake_data import World, tools_of
+from agentlib.course.checking.reading import (
+    call_words,
+    counted,
+    crash,
+    is_request,
+    is_result,
+    requests_in,
+    results_in,
+    sketch,
+    times,
+)
+from agentlib.course.checking.simulator import shortened
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.exercises import loops
+from agentlib.course.exercises.ex02_three_stops import far_apart, other_work, turned_round
+from agentlib.course.exercises.loops import agent, script
+from agentlib.messages import Entry, answer, ask, json_text
+
+__all__ = ["EXERCISE"]
+
+
+FIRST_RESULT = object()
+"""Stands for a text that the scenario makes up."""
+
+
+def stuck(
+    world: World,
+    requests: list[Entry],
+    repeat_at: int,
+    result: object = FIRST_RESULT,
+    *,
+    own_tools: bool = True,
+) -> Scenario:
+    """A model that makes these requests, one of them again, and then answers.
+
+    repeat_at: the number of the request that is the first repeat, from 1. result: what each run of a tool
+    gives; an error is raised. own_tools: False = the tools that are asked for are not there.
+    """
+    text = world.answer()
+    if result is FIRST_RESULT:
+        result = f"{world.number()} in {world.place()}"
+    facts = {"requests": requests, "repeat_at": repeat_at, "answer": text}
+    if not isinstance(result, Exception):
+        facts["result"] = result
+    results: dict[str, list[object]] = {}
+    for request in requests:
+        results.setdefault(request["tool"], []).append(result)
+    model = script([*requests, answer(text)])
+    tools = tools_of(results if own_tools else {world.tool_name(): []})
+    return agent(world.goal(), model, tools, len(requests) + 1, facts, max_steps=len(requests) + 4)
+
+
+def stubborn(world: World, limit: int) -> Scenario:
+    """A model that makes one request again and again, whatever it is told."""
+    request = world.request(world.tool_name())
+    facts = {"request": request, "limit": limit}
+    return agent(
+        world.goal(),
+        script([], lambda number: ask(request["tool"], **request["input"])),
+        tools_of({request["tool"]: []}),
+        limit + 1,
+        facts,
+        max_steps=limit,
+    )
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check."""
+    world = World(rng)
+    tool, other = world.tool_name(), world.tool_name()
+    again, first, between = world.request(tool), world.request(tool), world.request(other)
+    nested, turned = turned_round(world, tool)
+    repeated, new = world.request(other), world.request(other)
+    missing = world.request(world.tool_name())
+    return {
+        **loops.loop_scenarios(world, own_tools=True),
+        "other input": other_work(world),
+        "stuck": stuck(world, [again, again], 2),
+        "failed first": stuck(world, [repeated, repeated], 2, ValueError(world.failure())),
+        "nothing first": stuck(world, [repeated, repeated], 2, None),
+        "far apart": stuck(world, far_apart(world, 2), 11),
+        "same repeat in a second run": stuck(world, [again, again], 2),
+        "no such tool": stuck(world, [missing, missing], 2, own_tools=False),
+        "new after a repeat": stuck(world, [again, again, new], 2),
+        "not in a row": stuck(world, [first, between, world.request(tool), first], 4),
+        "other order of keys": stuck(world, [nested, turned], 2),
+        "stubborn": stubborn(world, rng.randrange(12, 15)),
+    }
+
+
+def other_input_is_work(logs: Logs) -> Fault | None:
+    """Requests that only look alike all run."""
+    log = logs["other input"]
+    requests = log.facts["requests"]
+    ran = len(log.tool_runs)
+    if ran < len(requests) and "returned" in log.outcome:
+        return Fault(
+            f"{len(requests)} different requests were made, and {ran} of them "
+            f"{'was' if ran == 1 else 'were'} run",
+            "What makes two requests the same for your code: the tool, the input, or both together?",
+        )
+    return loops.answers_at_the_end(log, len(requests) + 1)
+
+
+def _repeat_words(log: Log) -> str:
+    request = log.facts["requests"][log.facts["repeat_at"] - 1]
+    return call_words(request["tool"], request["input"])
+
+
+def _held_back(log: Log) -> Fault | None:
+    """The repeat of one run is not run, and the model is asked again."""
+    repeat_at = log.facts["repeat_at"]
+    what = _repeat_words(log)
+    if len(log.asks) < repeat_at:
+        return crash(log) or Fault(f"the model was asked {times(len(log.asks))} and the run ended")
+    if len(log.tool_runs) >= repeat_at:
+        return Fault(f"{what} was asked for a second time, and the tool ran a second time", _noticed(log))
+    if len(log.asks) == repeat_at:
+        fault = crash(log)
+        if fault is not None:
+            return fault
+        return Fault(
+            f"{what} was asked for a second time; the run ended there as "
+            f"{json_text(log.returned.get('stopped'))}",
+            "The guard does not end the run. It says no, and lets the model go on with what it has.",
+        )
+    return None
+
+
+def _noticed(log: Log) -> str | None:
+    """Give a hint for a repeat that was run, if the history shows that the guard had noticed it."""
+    repeat_at = log.facts["repeat_at"]
+    history = log.histories[repeat_at] if len(log.histories) > repeat_at else []
+    behind = history[max((i for i, entry in enumerate(history) if is_request(entry)), default=-1) + 1 :]
+    if len(results_in(behind)) > 1 or (len(behind) > 1 and not is_result(behind[0])):
+        return (
+            "Your guard saw the repeat, and the loop then went on to the tool. What skips the rest of the "
+            "round?"
+        )
+    if len(behind) > 1:
+        return "When do you look whether a request came before: before the tool runs, or after?"
+    return None
+
+
+def second_is_held_back(logs: Logs) -> Fault | None:
+    """The second identical request, whatever the first one gave."""
+    fault = _held_back(logs["stuck"])
+    if fault is not None:
+        stubborn = logs["stubborn"]
+        if fault.hint is None and len(stubborn.tool_runs) == 2 < len(stubborn.asks):
+            return Fault(
+                fault.seen,
+                "Your guard waits for the third request, as in ex02. Here the second one is held back.",
+            )
+        return fault
+    log = logs["failed first"]
+    if len(log.tool_runs) > 1:
+        return Fault(
+            f"{_repeat_words(log)} failed the first time, was asked for a second time, and the tool ran "
+            "again",
+            "When does your guard note a request: when it comes, or only when the tool has worked?",
+        )
+    fault = _held_back(log)
+    # A loop that no failure gets through at all is named by the criterion for failures.
+    if fault is not None and loops.failures_become_results(logs) is None:
+        return fault
+    log = logs["nothing first"]
+    if len(log.tool_runs) > 1:
+        return Fault(
+            f"{_repeat_words(log)} gave None the first time, was asked for a second time, and the tool ran "
+            "again",
+            "Does your guard look at the result of the first request? Whether there was a request is enough.",
+        )
+    return _held_back(log) or _in_other_runs(logs)
+
+
+def _in_other_runs(logs: Logs) -> Fault | None:
+    """In a second run, for a tool that is not there, and with a new request behind the repeat."""
+    log = logs["same repeat in a second run"]
+    if not log.tool_runs and log.asks:
+        return Fault(
+            f"{_repeat_words(log)} was asked for the first time in a second run, and no tool ran",
+            "Something is left over from the run before. Where is the memory of your guard made: inside the "
+            "function, or once when it is defined?",
+        )
+    log = logs["no such tool"]
+    results = results_in(log.histories[2]) if len(log.histories) > 2 else []
+    told = len(log.histories) > 2 and len(_notes(log.histories[2])) > 0
+    if len(results) == 2 and results[0] == results[1] and not told:
+        return Fault(
+            f"{_repeat_words(log)}, a tool that is not there, was asked for a second time; the model read "
+            f"the same result again: {shortened(json_text(results[1]))}",
+            "Is the guard passed by a request for an unknown tool? It comes before you look for the tool.",
+        )
+    log = logs["new after a repeat"]
+    new = log.facts["requests"][-1]
+    if len(log.asks) > 3 and len(log.tool_runs) < 2:
+        return Fault(
+            f"after a repeat was held back, {call_words(new['tool'], new['input'])} was asked for, a new "
+            "request; no tool ran",
+            "Which requests are held back once there was a repeat: that one, or all of them?",
+        )
+    return None
+
+
+def _notes(history: list[Any]) -> list[int]:
+    """Where in a history the user speaks, behind the goal."""
+    return [
+        index
+        for index, entry in enumerate(history)
+        if index and isinstance(entry, dict) and entry.get("role") == "user" and not is_result(entry)
+    ]
+
+
+def known_again(logs: Logs) -> Fault | None:
+    """Known again with other requests in between, and with its keys in another order."""
+    for name in ("not in a row", "far apart"):
+        fault = _held_back(logs[name])
+        if fault is not None:
+            between = logs[name].facts["repeat_at"] - 2
+            return Fault(
+                f"with {counted(between, 'other request')} in between, {fault.seen}",
+                "Where do you keep what was asked before: only the last few requests, or all of them?",
+            )
+    fault = _held_back(logs["other order of keys"])
+    if fault is not None:
+        return Fault(
+            f"with its keys in another order, {fault.seen}",
+            "`json.dumps(input, sort_keys=True)` writes both inputs as the same text. What do you compare?",
+        )
+    return None
+
+
+TOLD = ("stuck", "not in a row", "far apart")
+"""Scenarios whose first repeat must be told to the model."""
+
+
+def _told(logs: Logs) -> list[Log]:
+    """The runs whose repeat was held back; another criterion is for the others."""
+    return [
+        logs[name]
+        for name in TOLD
+        if name == "stuck"
+        or (len(logs[name].histories) > logs[name].facts["repeat_at"] > len(logs[name].tool_runs))
+    ]
+
+
+def repeat_gets_a_result(logs: Logs) -> Fault | None:
+    """The repeat has its request and a result of its own in the history."""
+    for log in _told(logs):
+        fault = _result_of_the_repeat(log)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _result_of_the_repeat(log: Log) -> Fault | None:
+    repeat_at = log.facts["repeat_at"]
+    history = log.histories[repeat_at]
+    call = repeat_at + 1
+    if len(requests_in(history)) < repeat_at:
+        return Fault(
+            f"call {call} read {sketch(history)}; the second request is not there",
+            "The model made that request, so it belongs into the history like any other.",
+        )
+    behind = history[max(i for i, entry in enumerate(history) if is_request(entry)) + 1 :]
+    results = results_in(behind)
+    if not results:
+        return Fault(
+            f"call {call} read {sketch(history)}; the second request has no result",
+            "Every request gets a result, also one that is not run. What does the model read in its place?",
+        )
+    result, first = results[0], log.facts["result"]
+    wrapped = isinstance(result, dict) and list(result.values()) == [first]
+    if result == first or wrapped or not result:
+        return Fault(
+            f"the result of the second request is {shortened(json_text(result))}, as if it had been run",
+            "The result has to say that the request was not run again.",
+        )
+    return None
+
+
+def note_closes_the_door(logs: Logs) -> Fault | None:
+    """Behind the result of a run's first repeat stands a note by the user."""
+    for log in _told(logs):
+        fault = _note(log)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _note(log: Log) -> Fault | None:
+    history = log.histories[log.facts["repeat_at"]]
+    call = log.facts["repeat_at"] + 1
+    notes = _notes(history)
+    if not notes:
+        return Fault(
+            f"call {call} read {sketch(history)}; there is no note",
+            'A note is an entry with the role "user". What could it tell a model that is stuck?',
+        )
+    last_result = max(i for i, entry in enumerate(history) if is_result(entry))
+    if notes[-1] < last_result:
+        return Fault(
+            f"call {call} read {sketch(history)}; the note stands before the result",
+            "Nothing may stand between a request and its result. Which of the two do you append first?",
+        )
+    note = str(history[notes[-1]].get("text") or "").strip()
+    if not any(letter.isalpha() for letter in note):
+        return Fault("the note has no text", "Say what the model should do now: answer with what it has.")
+    if note == log.facts["goal"]:
+        return Fault(
+            "the note repeats the goal, which the model has read before",
+            "Say what is new: the model should ask no more, and answer with what it has.",
+        )
+    told = results_in(history)[-1]
+    if isinstance(told, str) and note.strip(" .!").lower() == told.strip(" .!").lower():
+        return Fault(
+            f"the note says the same as the result: {shortened(json_text(note))}",
+            "The result says what was not done. The note says what to do now: answer, or say "
+            "that you cannot.",
+        )
+    return None
+
+
+def ends_either_way(logs: Logs) -> Fault | None:
+    """A model that answers ends answered; one that goes on ends at the step limit."""
+    log = logs["stuck"]
+    fault = loops.answers_at_the_end(log, 3)
+    if fault is not None:
+        return fault
+    log = logs["stubborn"]
+    limit = log.facts["limit"]
+    if len(log.tool_runs) > 1:
+        return Fault(
+            f"a model made one request {times(len(log.asks))}; the tool ran {times(len(log.tool_runs))}",
+            "Once held back, always held back. What resets your count?",
+        )
+    for number, history in enumerate(log.histories[1:], start=1):
+        if len(results_in(history)) < number:
+            return Fault(
+                f"call {number + 1} read {sketch(history)}: {counted(number, 'request')}, "
+                f"{counted(len(results_in(history)), 'result')}",
+                "The third and the fourth repeat need a result too.",
+            )
+    return loops.at_the_limit(log, limit)
+
+
+WORKS = ("loop", "other_input")
+HELD = (*WORKS, "not_run")
+
+EXERCISE = Exercise(
+    name="ex04_repeat_guard",
+    title="Repeat guard",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "loop",
+            1,
+            "asks, runs, records and ends at the answer, as in ex01",
+            (
+                "Which of the four moves is missing: ask, check, act, record?",
+                "Begin with the loop that passed ex01; the guard stands between the check and the act.",
+            ),
+            loops.still_a_loop,
+        ),
+        Criterion(
+            "other_input",
+            1,
+            "runs every request that is new: other input, or another tool",
+            (
+                "Which requests does your guard take for the same?",
+                "Compare the tool's name together with its whole input.",
+            ),
+            other_input_is_work,
+            ("loop",),
+        ),
+        Criterion(
+            "not_run",
+            2,
+            "does not run the second identical request, and goes on",
+            (
+                "How do you know, when a request comes, that it came before?",
+                "Keep a set of the requests that were run. If a request is in it, skip the tool, but do "
+                "not return.",
+            ),
+            second_is_held_back,
+            WORKS,
+        ),
+        Criterion(
+            "known_again",
+            1,
+            "knows a request again after other requests, and with its keys in another order",
+            (
+                "What exactly do you keep of earlier requests?",
+                "A set of texts made by `json.dumps(..., sort_keys=True)`, made before the loop, keeps "
+                "them all.",
+            ),
+            known_again,
+            HELD,
+        ),
+        Criterion(
+            "told",
+            1,
+            "puts the request into the history, with a result that says it was not run again",
+            (
+                "What does the model read where the result would stand?",
+                'Append the reply, then `{"role": "tool", "result": "not run again: ..."}`.',
+            ),
+            repeat_gets_a_result,
+            HELD,
+        ),
+        Criterion(
+            "note",
+            1,
+            "adds a note by the user behind that result, which closes the door",
+            (
+                "A result alone did not help the model. What would you say to it?",
+                'Append `{"role": "user", "text": "Answer with what you have, or say that you cannot."}` '
+                "after the result.",
+            ),
+            note_closes_the_door,
+            (*HELD, "told"),
+        ),
+        Criterion(
+            "ends",
+            1,
+            'ends "answered" if the model then answers, and "step limit" if it goes on',
+            (
+                "Run it on paper with a model that repeats itself five times. How often does the tool run?",
+                "The guard changes what the model reads, never how the run ends: answer and limit stay "
+                "as in ex01.",
+            ),
+            ends_either_way,
+            (*HELD, "told", "note"),
+        ),
+        Criterion(
+            "step_limit",
+            1,
+            "keeps the limit behind the guard",
+            (
+                "Is every call still counted, also the ones after a repeat?",
+                "`for step in range(1, max_steps + 1)` around everything.",
+            ),
+            loops.stops_at_the_limit,
+            WORKS,
+        ),
+        loops.failures_as_in_ex01(1, WORKS),
+    ),
+)

@@ -1,0 +1,294 @@
+"""ex05: a budget of coins. A call costs one coin for each entry that it reads."""
+
+import re
+from random import Random
+
+from agentlib.course.checking.fake_data import World
+from agentlib.course.checking.reading import counted, crash, times, wrong_end
+from agentlib.course.checking.simulator import shortened
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.exercises import loops
+from agentlib.course.exercises.loops import endless
+from agentlib.messages import json_text
+
+__all__ = ["EXERCISE"]
+
+DEFAULT_STEPS = 4
+PLENTY = 1_000
+"""Coins that no scenario uses up."""
+
+OUT_OF = {
+    "step limit": re.compile(r"\b(steps) (?:are|were) (?:all )?used up"),
+    "budget limit": re.compile(r"\b(coins) (?:are|were) (?:all )?used up"),
+}
+"""What a message says that speaks of one limit, in plain words."""
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check."""
+    world = World(rng)
+    calls = rng.randrange(3, 6)
+    many = rng.randrange(11, 14)
+    exact = calls * calls  # 1 + 3 + 5 + ...: after so many calls nothing is left
+    short = exact - rng.randrange(1, 4)  # the last of these calls cannot be paid
+    return {
+        **loops.loop_scenarios(world, default_steps=DEFAULT_STEPS),
+        "errand": loops.errand(world, spare=rng.randrange(1, 4), budget_coins=PLENTY),
+        "second errand": loops.long_errand(world, spare=rng.randrange(1, 4), budget_coins=PLENTY),
+        "failing": loops.failing(world, budget_coins=PLENTY),
+        "many steps": endless(world, rng.randrange(15, 19), budget_coins=PLENTY),
+        "endless": endless(world, rng.randrange(3, 6), budget_coins=PLENTY),
+        "default limit": endless(world, DEFAULT_STEPS, default=True, budget_coins=PLENTY),
+        "exactly enough": endless(world, 12, budget_coins=exact),
+        "not quite enough": endless(world, 12, budget_coins=short),
+        "large budget": endless(world, 20, budget_coins=many * many),
+        "default budget": endless(world, 9),
+        "no coins": endless(world, 3, budget_coins=0),
+        "both limits": endless(world, calls, budget_coins=exact + rng.randrange(1, 2 * calls)),
+        "both limits, no coin left": endless(world, calls, budget_coins=exact),
+        "answer with the last coin": loops.errand(world, spare=3, budget_coins=16),
+    }
+
+
+def coins_of(log: Log) -> int:
+    """Coins that the calls of one run cost."""
+    return sum(
+        len(history)
+        for call, history in zip(log.asks, log.histories, strict=True)
+        if "end" not in call.answer
+    )
+
+
+def counts_coins(logs: Logs) -> Fault | None:
+    """Each run says what it cost."""
+    for name in ("errand", "second errand", "endless"):
+        log = logs[name]
+        fault = crash(log) or _coins(log, "answer" if "errand" in name else "step limit")
+        if fault is not None:
+            return fault
+    log = logs["failing"]
+    fault = _coins(log, "answer")
+    # A loop that no failure gets through at all is named by the criterion for failures.
+    if fault is not None and loops.failures_become_results(logs) is None:
+        return Fault(
+            f"with a tool that fails, {fault.seen}", "A call is paid for, whatever the tool gave then."
+        )
+    return None
+
+
+def _coins(log: Log, end: str) -> Fault | None:
+    """One run must give back what its calls cost. end: how it ended, "answer" or the name of a limit."""
+    wanted = coins_of(log)
+    if "coins" not in log.returned:
+        where = "the one with the answer" if end == "answer" else f"the one at the {end}"
+        return Fault(
+            f'the dict that came back has no "coins": {shortened(log.returned)}',
+            f'Every dict that you return needs "coins", also {where}.',
+        )
+    coins = log.returned["coins"]
+    if coins == wanted and type(coins) is int:
+        return None
+    read = [str(len(history)) for history in log.histories]
+    costs = f"{' + '.join(read)} entries, {wanted} in all" if len(read) > 1 else f"{wanted} entry"
+    seen = f'the {counted(len(read), "call")} read {costs}, but "coins" was {json_text(coins)}'
+    if not read:
+        seen = f'no call was made, but "coins" was {json_text(coins)}'
+    if end != "answer" and coins == wanted + 2 * len(read) + 1:
+        return Fault(
+            seen,
+            "A call that is not made costs nothing. Do you add the cost before you know that the call is "
+            "made?",
+        )
+    return Fault(
+        seen,
+        "A call costs what it reads: the length of the history when the model is asked. When do you "
+        "count it?",
+    )
+
+
+def _at_the_budget(log: Log, budget: int, calls: int) -> Fault | None:
+    """One run must make exactly so many calls and end for want of coins."""
+    made = len([call for call in log.asks if "end" not in call.answer])
+    given = f"with {counted(budget, 'coin')}"
+    cost = 2 * made + 1
+    if made > calls:
+        paid = made * made
+        return Fault(
+            f"{given} {counted(made, 'call')} {'was' if made == 1 else 'were'} made, which cost {paid}",
+            "A call that would go over the budget is not made. Do you look before the call, with its own "
+            "cost added?",
+        )
+    if "returned" not in log.outcome:
+        return crash(log)
+    if made < calls:
+        return Fault(
+            f"{given} the model was asked {times(made)}, for {counted(made * made, 'coin')}; the next call "
+            f"would have cost {cost}",
+            "The budget may be used up to its last coin. Is it `>` or `>=`?",
+        )
+    return wrong_end(log, None, calls, "budget limit") or _coins(log, "budget limit")
+
+
+def keeps_to_the_budget(logs: Logs) -> Fault | None:
+    """No call that would go over is made, and none less."""
+    for name in ("exactly enough", "not quite enough", "no coins", "large budget"):
+        log = logs[name]
+        budget = log.scenario.kwargs["budget_coins"]
+        calls = int(budget**0.5)
+        fault = _at_the_budget(log, budget, calls)
+        if fault is not None:
+            return fault
+    fault = _at_the_budget(logs["default budget"], 20, 4)
+    if fault is not None:
+        made = len([call for call in logs["default budget"].asks if "end" not in call.answer])
+        return Fault(
+            f"no budget_coins given (so 20): {fault.seen}",
+            fault.hint
+            if made == 4
+            else "Your budget is kept where it is given. Which number stands behind `budget_coins=` in your "
+            "first line? The task wants 20.",
+        )
+    log = logs["answer with the last coin"]
+    fault = loops.answers_at_the_end(log, 4)
+    if fault is not None:
+        return Fault(f"with 16 coins, the answer comes with the last one: {fault.seen}", fault.hint)
+    return None
+
+
+def step_limit_first(logs: Logs) -> Fault | None:
+    """The step limit, and it alone where both would break."""
+    fault = loops.stops_at_the_limit(logs)
+    if fault is not None:
+        return fault
+    return (
+        _both_limits(logs["both limits"])
+        or _both_limits(logs["both limits, no coin left"])
+        or _coins(logs["one step"], "step limit")
+    )
+
+
+def _both_limits(log: Log) -> Fault | None:
+    if log.returned.get("stopped") == "budget limit" and len(log.asks) < log.facts["limit"]:
+        return None  # a call that could be paid was refused: the criterion for the budget names it
+    if log.returned.get("stopped") == "budget limit":
+        steps, budget = log.facts["limit"], log.scenario.kwargs["budget_coins"]
+        return Fault(
+            f"with max_steps={steps} and {budget} coins, call {steps + 1} would break both limits; "
+            '"stopped" was '
+            '"budget limit"',
+            "Which of the two limits do you look at first?",
+        )
+    return loops.at_the_limit(log, log.facts["limit"]) or _coins(log, "step limit")
+
+
+def says_it_in_words(logs: Logs) -> Fault | None:
+    """A stopped run has the app's own words."""
+    for name in ("endless", "exactly enough", "both limits", "no coins"):
+        log = logs[name]
+        reason = log.returned.get("stopped")
+        if "message" not in log.returned:
+            return Fault(f'the run ended as "{reason}"; the dict that came back has no "message"')
+        message = log.returned["message"]
+        if not isinstance(message, str) or not any(letter.isalpha() for letter in message):
+            return Fault(
+                f'the run ended as "{reason}"; "message" was {json_text(message)}',
+                "Whenever there is no answer the user needs a sentence, whatever the reason was.",
+            )
+        fault = _untrue(message, log)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _untrue(message: str, log: Log) -> Fault | None:
+    """A message must not name the other limit alone, nor a wrong number of steps. More cannot be known."""
+    reason = log.returned["stopped"]
+    steps = log.returned["steps"]
+    words = message.lower().replace("_", " ")
+    other = "step limit" if reason == "budget limit" else "budget limit"
+    if other in words and reason.split()[0] not in words and "coin" not in words.replace(other, ""):
+        return Fault(
+            f'the run ended as "{reason}"; the message names the {other}: {shortened(message)}',
+            "The user reads why there is no answer. Is it the reason of this run?",
+        )
+    gone = OUT_OF[other].search(words)
+    if gone and reason.split()[0] not in words:
+        return Fault(
+            f'the run ended as "{reason}"; the message says that the {gone[1]} were used up: '
+            f"{shortened(message)}",
+            "The user reads why there is no answer. Is it the reason of this run?",
+        )
+    said = re.search(r"\bstopped after (\d+) (?:steps?|calls?)\b", words)
+    if said and int(said[1]) != steps:
+        return Fault(
+            f'"steps" was {steps}; the message says {said[1]} steps: {shortened(message)}',
+            "What is told to the user has to be true: the steps that were made, not those that were allowed.",
+        )
+    return None
+
+
+WORKS = ("loop", "coins")
+
+EXERCISE = Exercise(
+    name="ex05_budget",
+    title="Budget",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "loop",
+            1,
+            "asks, runs, records and ends at the answer, as in ex01",
+            (
+                "Which of the four moves is missing: ask, check, act, record?",
+                "Begin with the loop that passed ex01.",
+            ),
+            loops.still_a_loop,
+        ),
+        Criterion(
+            "coins",
+            2,
+            'counts the coins and gives them back as "coins"',
+            (
+                "How many entries does each call read, and which dicts do you return?",
+                '`coins += len(history)` right before `model(history)`, and `"coins": coins` in every '
+                "dict that you return.",
+            ),
+            counts_coins,
+            ("loop",),
+        ),
+        Criterion(
+            "step_limit",
+            2,
+            'ends at max_steps (4 where none is given) with "step limit", also where both limits would break',
+            (
+                "Before a call both limits are looked at. In which order?",
+                "Look at the steps first, then at the coins, both before the call.",
+            ),
+            step_limit_first,
+            WORKS,
+        ),
+        Criterion(
+            "budget",
+            2,
+            'does not make a call that would go over budget_coins (20 where none is given): "budget limit"',
+            (
+                "What will the next call cost? You know it before you make it.",
+                "`if coins + len(history) > budget_coins:` return before the model is asked.",
+            ),
+            keeps_to_the_budget,
+            WORKS,
+        ),
+        Criterion(
+            "message",
+            2,
+            'tells the user in "message" what happened whenever there is no answer',
+            (
+                "The model gave no answer. Who speaks to the user now?",
+                'Your code does: any honest sentence, such as "I stopped after 4 steps without an answer."',
+            ),
+            says_it_in_words,
+            (*WORKS, "step_limit", "budget"),
+        ),
+        loops.failures_as_in_ex01(1, WORKS),
+    ),
+)

@@ -1,0 +1,549 @@
+"""ex06: every call answered. A reply may make several requests at once."""
+
+from collections import Counter
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+from agentlib.course.checking.fake_data import World, interrupt, tools_of
+from agentlib.course.checking.reading import (
+    call_words,
+    crash,
+    is_request,
+    is_result,
+    requests_in,
+    results_in,
+    same_call,
+    sketch,
+    times,
+)
+from agentlib.course.checking.simulator import shortened
+from agentlib.course.checking.spec import Called, Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.exercises import loops
+from agentlib.course.exercises.loops import agent, script
+from agentlib.messages import Entry, answer, ask_together, json_text
+
+__all__ = ["EXERCISE"]
+
+
+def together(requests: list[Entry], ids: list[Any]) -> Entry:
+    """One reply that makes several requests. ids: one each; the id ... means that there is none."""
+    reply = ask_together(*requests)
+    for call, name in zip(reply["calls"], ids, strict=True):
+        call["id"] = name
+        if name is ...:
+            del call["id"]
+    return reply
+
+
+def batches(world: World, replies: list[Entry], results: dict[str, list[Any]]) -> Scenario:
+    """A model that gives these replies and then an answer."""
+    text = world.answer()
+    facts = {"replies": replies, "answer": text}
+    # So many steps that a loop which counts requests as steps does not come to its limit here.
+    limit = 2 + sum(len(_calls(reply)) for reply in replies)
+    model = script([*replies, answer(text)])
+    return agent(world.goal(), model, tools_of(results), len(replies) + 1, facts, max_steps=limit)
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check."""
+    world = World(rng)
+    a, b, missing = world.tool_name(), world.tool_name(), world.tool_name()
+    got = [world.result() for _ in range(6)]
+    # Of several lengths, with the difference at the end.
+    names = [
+        f"{kind}_{world.number()}" for kind in ("call", "toolu", "request_of_this_reply_with_the_number")
+    ]
+    failure, failure_2, failure_3 = world.failure(), world.failure(), world.failure()
+    again = world.request(a)
+    kinds: list[Any] = [{"rows": [world.number(), None]}, world.number(), [world.number()], 0, None]
+    return {
+        **loops.loop_scenarios(world),
+        "batches": batches(
+            world,
+            [
+                together([world.request(a), world.request(b), world.request(a)], names),
+                world.request(b),
+                # Ids come again from reply to reply: they name a request within its own reply.
+                together([world.request(a), world.request(b)], [names[1], names[0]]),
+                together([world.request(b)], [names[0]]),
+                # So do requests: two that are equal stand beside each other, and one stood there before.
+                together([again, world.request(b), again], names),
+                together([again], [names[2]]),
+                together([world.request(tool) for tool in (b, a, b, a, b)], [*names, "4", "5"]),
+            ],
+            {a: [kinds[0], got[0], kinds[1], got[1], got[2], kinds[4]], b: [kinds[2], "0", kinds[3], got[3]]},
+        ),
+        "failure beside good ones": batches(
+            world,
+            [together([world.request(a), world.request(b), world.request(a)], names)],
+            {a: [got[0], got[2]], b: [ValueError(failure)]},
+        ),
+        "several failures": batches(
+            world,
+            [together([world.request(tool) for tool in (b, a, b, b, a)], [*names, "4", "5"])],
+            {a: [got[0], got[2]], b: [ValueError(failure), KeyError(failure_2), TimeoutError(failure_3)]},
+        ),
+        "unknown beside good ones": batches(
+            world,
+            [together([world.request(a), world.request(missing), world.request(b)], names)],
+            {a: [got[1]], b: [got[3]]},
+        ),
+        "odd ids": batches(
+            world,
+            [
+                together(
+                    [world.request(a), world.request(b), world.request(a)], [names[0], names[0], names[1]]
+                ),
+                together([world.request(b), world.request(a)], [..., names[2]]),
+                together([world.request(a), world.request(b)], [..., ...]),
+            ],
+            {a: [got[0], got[1], got[2]], b: [got[3], got[4]]},
+        ),
+        "endless batches": agent(
+            world.goal(),
+            script([], lambda number: together([world.request(a), world.request(b)], names[:2])),
+            tools_of({a: [], b: []}),
+            4,
+            {"limit": 3},
+            max_steps=3,
+        ),
+        "interrupt in a batch": agent(
+            world.goal(),
+            script([], lambda number: together([world.request(a), world.request(b)], names[:2])),
+            {**tools_of({a: []}), b: interrupt},
+            3,
+            max_steps=3,
+        ),
+    }
+
+
+def _calls(reply: Entry) -> list[Entry]:
+    calls: list[Entry] = reply["calls"] if reply["type"] == "tools" else [reply]
+    return calls
+
+
+OWN_REPLY = "The id was used in an earlier reply too; ids count only within their own reply."
+
+
+def _ids_before(log: Log, number: int) -> set[Any]:
+    return {call.get("id") for reply in log.facts["replies"][:number] for call in _calls(reply)} - {None}
+
+
+def runs_all(logs: Logs) -> Fault | None:
+    """Every request of a batch runs once, with its input, before the model is asked again."""
+    log = logs["batches"]
+    for number, reply in enumerate(log.facts["replies"]):
+        wanted = _calls(reply)
+        ran = _runs_after(log, number)
+        if ran is None:
+            return crash(log) or Fault(
+                f"the model was asked {times(len(log.asks))}; reply {number + 1} was not asked for any "
+                "more, and "
+                f"the function returned {shortened(json_text(log.outcome.get('returned')))}"
+            )
+        if _counted((run.tool, run.kwargs) for run in ran) != _counted(_pair(call) for call in wanted):
+            return _wrong_runs(log, number, wanted, ran)
+    return None
+
+
+def _wrong_runs(log: Log, number: int, wanted: list[Entry], ran: list[Called]) -> Fault:
+    many = f"reply {number + 1} made {len(wanted)} request{'s' if len(wanted) > 1 else ''}"
+    fault = crash(log) if len(log.asks) == number + 1 else None
+    if fault is not None and len(ran) < len(wanted):
+        return Fault(f"{many}; {len(ran)} ran, then: {fault.seen}", fault.hint)
+    got = ", ".join(call_words(run.tool, run.kwargs) for run in ran) or "nothing"
+    if len(ran) > len(wanted):
+        return Fault(
+            f"{many}; {len(ran)} ran: {got}", "Each request runs once. Is a tool called in two places?"
+        )
+    left = _counted(_pair(call) for call in wanted) - _counted((run.tool, run.kwargs) for run in ran)
+    out = [call for call in wanted if _key(*_pair(call)) in left]
+    before = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
+    if any(len([one for one in before if _pair(one) == _pair(call)]) > 1 for call in out):
+        return Fault(
+            f"{many}; what ran was: {got}; {call_words(*_pair(out[0]))} had been asked for before and was "
+            "left out",
+            "A request that equals another one is a request of its own: it runs, and has its own result.",
+        )
+    later = _runs_after(log, number + 1) or []
+    if ran and any(_key(*_pair(call)) == _key(run.tool, run.kwargs) for call in out[:1] for run in later[:1]):
+        return Fault(
+            f"{many}; the model was asked again when {len(ran)} had run",
+            "First all requests of the reply, then the next call. What is inside the loop over the calls?",
+        )
+    if any(call.get("id") in _ids_before(log, number) for call in out):
+        return Fault(
+            f"{many}; what ran was: {got}; {call_words(*_pair(out[0]))} with the id "
+            f"{json_text(out[0].get('id'))} was left out",
+            OWN_REPLY,
+        )
+    return Fault(f"{many}; what ran was: {got}", '`reply["calls"]` is a list. What goes round over it?')
+
+
+def _runs_after(log: Log, number: int) -> list[Called] | None:
+    """The tools that ran between reply `number` and the next call; None if that reply was never given."""
+    asks = [index for index, call in enumerate(log.calls) if call.name == "model"]
+    if number >= len(asks):
+        return None
+    end = asks[number + 1] if number + 1 < len(asks) else len(log.calls)
+    return log.calls[asks[number] + 1 : end]
+
+
+def _pair(call: Entry) -> tuple[str, Any]:
+    return call["tool"], call["input"]
+
+
+def _key(tool: str, input: Any) -> str:
+    return f"{tool} {json_text(dict(sorted(input.items())))}"
+
+
+def _counted(pairs: Iterable[tuple[str, Any]]) -> Counter[str]:
+    return Counter(_key(tool, input) for tool, input in pairs)
+
+
+def _answered(log: Log, ids_count: bool = True) -> Fault | None:
+    """In each call's history every reply stands once, and behind it one result for each of its requests."""
+    earlier: list[list[Entry]] = []
+    for number, reply in enumerate(log.facts["replies"]):
+        calls = _calls(reply)
+        many = f"{len(calls)} request{'s' if len(calls) > 1 else ''}"
+        what = f"reply {number + 1} made {many}"
+        if number + 1 >= len(log.histories):
+            fault = crash(log)
+            if fault is not None:
+                return Fault(f"{what}; then: {fault.seen}", fault.hint)
+            return Fault(
+                f"{what}; after that the model was not asked again, and the function returned "
+                f"{shortened(json_text(log.outcome.get('returned')))}",
+                "A result is no end. What has to happen after it, so that the model can read it?",
+            )
+        history = log.histories[number + 1]
+        read = f"{what}; call {number + 2} read {sketch(history)}"
+        fault = _recorded(log, number, history, read)
+        if fault is not None:
+            return fault
+        parts = _parts(history)
+        results = parts[number][1]
+        behind = history[history.index(parts[number][0]) + 1 :][: len(results)]
+        if results and behind != results:
+            other = next(entry for entry in behind if not is_result(entry))
+            return Fault(
+                f"{read}; {shortened(json_text(other))} stands between the reply and its results",
+                "The results follow their reply directly. A note can stand behind the last one.",
+            )
+        for place, before in enumerate(earlier):
+            if parts[place][1] != before and results:
+                return Fault(
+                    f"{read}; the results behind reply {place + 1} are not those of the call before",
+                    "The history only grows: at its end, by a reply and by the results of this reply.",
+                )
+        if len(results) != len(calls):
+            return _wrong_count(log, number, len(results), read)
+        fault = _results_fit(log, number, results, what, ids_count)
+        if fault is not None:
+            return fault
+        if ids_count and reply["type"] == "tools":
+            had = [call.get("id") for call in requests_in([parts[number][0]])]
+            if had != [call["id"] for call in calls]:
+                return Fault(
+                    f"{what}; in the history its requests have the ids {shortened(json_text(had))}",
+                    "The reply goes into the history as it came, ids and all.",
+                )
+        earlier.append(results)
+    return None
+
+
+def _parts(history: list[Any]) -> list[tuple[Entry, list[Entry]]]:
+    """Each reply that asks for tools, with the results that stand behind it and before the next one."""
+    parts: list[tuple[Entry, list[Entry]]] = []
+    for entry in history:
+        if is_request(entry):
+            parts.append((entry, []))
+        elif is_result(entry) and parts:
+            parts[-1][1].append(entry)
+    return parts
+
+
+def _recorded(log: Log, number: int, history: list[Any], read: str) -> Fault | None:
+    """Every reply so far must stand in the history once, in one piece."""
+    wanted = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
+    made = requests_in(history)
+    parts = _parts(history)
+    pieces = len(parts) - number
+    if len(made) > len(wanted):
+        return Fault(
+            f"{read}; {len(made)} requests stand there, and {len(wanted)} were made",
+            "Each reply goes into the history once. How many lines put it, or its requests, in?",
+        )
+    if len(made) < len(wanted) or not all(
+        same_call(have, want["tool"], want["input"]) for have, want in zip(made, wanted, strict=True)
+    ):
+        return Fault(
+            f"{read}; the requests themselves are not all there",
+            "The reply goes into the history as it came, with all its calls, before the results.",
+        )
+    if pieces > 1:
+        return Fault(
+            f"{read}; the reply stands there in {pieces} pieces",
+            "The reply goes in once, with all its calls, and the results follow. What do you append for "
+            "each call?",
+        )
+    return None
+
+
+def _wrong_count(log: Log, number: int, count: int, read: str) -> Fault:
+    calls = _calls(log.facts["replies"][number])
+    made = sum(len(_calls(reply)) for reply in log.facts["replies"][: number + 1])
+    if count == 0 and len(results_in(log.histories[number + 1])) == made:
+        return Fault(f"{read}; the results stand before it", "First the reply, then its results.")
+    used = any(call.get("id") in _ids_before(log, number) for call in calls)
+    return Fault(
+        f"{read}; {count} result{' stands' if count == 1 else 's stand'} behind it",
+        OWN_REPLY
+        if used and count < len(calls)
+        else "Count: as many results as requests, one by one, before the model is asked again.",
+    )
+
+
+def _results_fit(log: Log, number: int, results: list[Entry], what: str, ids_count: bool) -> Fault | None:
+    """Each result is what its own request gave, with its id and its tool."""
+    reply = log.facts["replies"][number]
+    batch = reply["type"] == "tools"
+    calls = _calls(reply)
+    ids_count = ids_count and batch
+    runs = list(_runs_after(log, number) or [])
+    unused = list(runs)
+    for call, entry in zip(calls, results, strict=True):
+        asked = call_words(*_pair(call))
+        run = next((one for one in unused if _tells(entry, call, one)), None)
+        if run is not None:
+            unused.remove(run)
+        elif not _tells_unknown(log, entry, call):
+            return _wrong_result(log, call, entry, results, runs, what, ids_count)
+        alone = batch and "id" in call and sum(one.get("id") == call["id"] for one in calls) == 1
+        if not ids_count and alone and entry.get("id") != call["id"]:
+            return Fault(
+                f"{what}, of which one has the id {json_text(call['id'])} for itself; its result has the id "
+                f"{json_text(entry.get('id'))}",
+                KEEPS_ITS_ID,
+            )
+        if ids_count and entry.get("id") != call["id"]:
+            return Fault(
+                f"{what}; the request with the id {json_text(call['id'])} got a result with the id "
+                f"{json_text(entry.get('id'))}",
+                'Each result carries the id of its own request: `"id": call["id"]`.',
+            )
+        if entry.get("tool", None if batch else call["tool"]) != call["tool"]:
+            has = f"has {json_text(entry['tool'])} for its tool" if "tool" in entry else 'has no key "tool"'
+            return Fault(
+                f"{what}; the result of {asked} {has}",
+                'A result has four keys: `"tool": call["tool"]` is one of them.',
+            )
+    return None
+
+
+KEEPS_ITS_ID = "An id that no other request of the reply has is kept. Only the others may be made anew."
+
+
+def _tells(entry: Entry, call: Entry, run: Called) -> bool:
+    """Whether an entry is the result of this run of this request."""
+    if "result" not in entry or not same_call(call, run.tool, run.kwargs):
+        return False
+    result, gave = entry["result"], run.answer.get("gave")
+    if "raises" in run.answer:
+        message = run.answer["raises"]["message"]
+        return message in str(result) or message in json_text(result)
+    return bool(result == gave and isinstance(result, bool) == isinstance(gave, bool))
+
+
+def _tells_unknown(log: Log, entry: Entry, call: Entry) -> bool:
+    return call["tool"] not in log.scenario.args[1] and call["tool"] in json_text(entry.get("result"))
+
+
+def _wrong_result(
+    log: Log,
+    call: Entry,
+    entry: Entry,
+    results: list[Entry],
+    runs: list[Called],
+    what: str,
+    ids_count: bool,
+) -> Fault:
+    asked = call_words(*_pair(call))
+    mine = [run for run in runs if same_call(call, run.tool, run.kwargs)]
+    moved = [one for one in results if any(_tells(one, call, run) for run in mine)]
+    if moved and entry.get("id") == call.get("id") and ids_count:
+        return Fault(
+            f"{what}; the result of {asked} stands under the id {json_text(moved[0].get('id'))}, not under "
+            f"{json_text(call['id'])}",
+            "Id and result of one entry belong to the same request. Where do they part?",
+        )
+    if moved:
+        return Fault(
+            f"{what}; the result of {asked} stands in place {results.index(moved[0]) + 1} of "
+            f"{len(results)}: {sketch(results)}",
+            "The results stand in the order of the requests. Where does the order change?",
+        )
+    if "result" not in entry:
+        keys = ", ".join(map(repr, entry))
+        return Fault(f'{what}; the entry for {asked} has the keys {keys}, and no "result"')
+    came = shortened(json_text(entry["result"]))
+    if not mine:
+        return Fault(f"{what}; {asked} did not run, and its result is {came}")
+    if "raises" in mine[0].answer:
+        message = mine[0].answer["raises"]["message"]
+        return Fault(f"{what}; {asked} failed with {json_text(message)}, and its result is {came}")
+    gave = mine[0].answer.get("gave")
+    hint = "What the tool gave goes into the history as it is."
+    if isinstance(entry["result"], str) and not isinstance(gave, str):
+        hint = 'What the tool gave goes into the history as it is, not as a text: `"result": result`.'
+    return Fault(f"{what}; {asked} gave {shortened(json_text(gave))}, and its result is {came}", hint)
+
+
+def answers_each(logs: Logs) -> Fault | None:
+    """One result for each request, with its id, in order."""
+    return _answered(logs["batches"])
+
+
+def keeps_good_results(logs: Logs) -> Fault | None:
+    """A failure beside good results takes none of them away, nor does an unknown tool."""
+    for name, what in (
+        ("failure beside good ones", "the second of three requests failed"),
+        ("several failures", "the first of five requests failed, and two others"),
+        ("unknown beside good ones", "the second of three requests named an unknown tool"),
+    ):
+        fault = _answered(logs[name])
+        if fault is not None:
+            return Fault(
+                f"{what}; {fault.seen}",
+                "Does one failure end the work on the others? `try` belongs inside the loop over the calls.",
+            )
+    return None
+
+
+def answers_odd_ids(logs: Logs) -> Fault | None:
+    """Doubled and missing ids are answered one by one."""
+    fault = _answered(logs["odd ids"], ids_count=False)
+    if fault is not None:
+        return Fault(
+            f"with an id that comes twice, or none at all: {fault.seen}",
+            fault.hint
+            if fault.hint == KEEPS_ITS_ID
+            else "Go through the calls by their place in the list, not by their ids. What does "
+            '`call["id"]` do without one?',
+        )
+    return None
+
+
+def ends_well(logs: Logs) -> Fault | None:
+    """A batch is one step, and Ctrl-C leaves also in the middle of one."""
+    fault = loops.at_the_limit(logs["endless batches"], 3)
+    if fault is not None:
+        return Fault(
+            f"each reply made two requests; {fault.seen}",
+            "A step is one call of the model, however many requests it makes.",
+        )
+    fault = loops.stops_at_the_limit(logs)
+    if fault is not None:
+        return fault
+    for name in ("batches", "failure beside good ones"):
+        log = logs[name]
+        fault = loops.answers_at_the_end(log, len(log.facts["replies"]) + 1)
+        if fault is not None:
+            return fault
+    fault = loops.interrupt_leaves(logs)
+    if fault is not None:
+        return fault
+    log = logs["interrupt in a batch"]
+    if "interrupted" not in log.outcome:
+        then = crash(log) or Fault(
+            f"the function returned {shortened(json_text(log.outcome.get('returned')))}"
+        )
+        return Fault(f"a person pressed Ctrl-C in the middle of a batch; then: {then.seen}")
+    pressed = next(place for place, call in enumerate(log.calls) if "interrupt" in call.answer)
+    if log.calls[pressed + 1 :]:
+        name = log.calls[pressed + 1].tool or "the model"
+        return Fault(
+            f"a person pressed Ctrl-C in the middle of a batch; after that {name} was called all the same",
+            "Ctrl-C raises KeyboardInterrupt. Which `except` of yours catches it?",
+        )
+    return None
+
+
+WORKS = ("single", "all_run")
+
+EXERCISE = Exercise(
+    name="ex06_every_call_answered",
+    title="Every call answered",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "single",
+            2,
+            "still handles replies with one request: runs it, records it, and turns a failure into a result",
+            (
+                "Does your loop still know a reply whose type is `tool`?",
+                "Turn one request into a list of one: the rest of the code then handles both.",
+            ),
+            lambda logs: loops.still_a_loop(logs) or loops.failures_become_results(logs),
+        ),
+        Criterion(
+            "all_run",
+            2,
+            "runs every request of a batch, once, before the model is asked again",
+            (
+                "How many requests does a reply of the type `tools` make?",
+                'A `for call in reply["calls"]:` inside the loop over the steps.',
+            ),
+            runs_all,
+            WORKS[:1],
+        ),
+        Criterion(
+            "each_answered",
+            2,
+            "gives every request one result with its id and its tool, in the order of the requests",
+            (
+                "How can the model tell which result belongs to which request?",
+                "Append the reply once, then for each call "
+                '`{"role": "tool", "id": call["id"], "tool": call["tool"], "result": result}`.',
+            ),
+            answers_each,
+            WORKS,
+        ),
+        Criterion(
+            "good_kept",
+            2,
+            "keeps the good results beside a failure and beside an unknown tool",
+            (
+                "The second of three requests fails. What becomes of the first, and of the third?",
+                "Put `try` inside the loop over the calls, around one tool call.",
+            ),
+            keeps_good_results,
+            (*WORKS, "each_answered"),
+        ),
+        Criterion(
+            "odd_ids",
+            1,
+            "answers requests one by one also when ids are doubled or missing",
+            (
+                "Two requests have the same id. How many results does your loop record?",
+                'A list keeps both, a dict by id does not. `call.get("id", "")` does not mind a missing one.',
+            ),
+            answers_odd_ids,
+            (*WORKS, "each_answered"),
+        ),
+        Criterion(
+            "ends",
+            1,
+            "counts a batch as one step, stops at max_steps, and lets Ctrl-C through",
+            (
+                "What does your count of steps count?",
+                "Only a call of the model is a step. `except Exception` lets Ctrl-C pass.",
+            ),
+            ends_well,
+            WORKS,
+        ),
+    ),
+)

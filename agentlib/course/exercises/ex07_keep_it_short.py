@@ -1,0 +1,703 @@
+"""ex07: keep it short. `trim` makes one result shorter, `compact` replaces old steps by a summary."""
+
+import json
+import re
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from agentlib.course.checking.fake_data import THINGS, World
+from agentlib.course.checking.reading import crash, is_request, is_result, sketch
+from agentlib.course.checking.simulator import shortened
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.messages import Entry, answer, ask_together, json_text, user
+
+__all__ = ["EXERCISE"]
+
+NOTE_CHARS = 80
+"""The note about what is left out may stand inside max_chars or beside it; it has at most so many signs."""
+
+
+def words(world: World, chars: int) -> str:
+    """A text without digits of so many characters; its ends are no spaces."""
+    text = " ".join(world.rng.choice(THINGS) for _ in range(chars // 4))
+    return text[: chars - 1].replace(" ", "_") + "x"
+
+
+LETTERS = "ÆÐØÞŒŁ"
+"""No note is written with these, so that each sign of what came back is either the text's or the note's."""
+
+
+def odd_letters(world: World, chars: int) -> str:
+    """A text of so many characters whose every sign can be told from a note's."""
+    return "".join(world.rng.choice(LETTERS) for _ in range(chars))
+
+
+def a_step(world: World, calls: int = 1, note: bool = False) -> list[Entry]:
+    """One step of a history: a reply and its results."""
+    requests = [world.request(world.tool_name()) for _ in range(calls)]
+    reply = requests[0] if calls == 1 else ask_together(*requests)
+    given = reply["calls"] if calls > 1 else [{"id": "", **reply}]
+    results = [
+        {"role": "tool", "id": call["id"], "tool": call["tool"], "result": world.result()} for call in given
+    ]
+    notes = [user(f"Note: {world.answer()}")] if note else []
+    return [{"role": "model", **reply}, *results, *notes]
+
+
+def an_answer(world: World, then: bool = False) -> list[Entry]:
+    """An answer; then: with the user's next question behind it."""
+    return [{"role": "model", **answer(world.answer())}, *([user(world.goal())] if then else [])]
+
+
+def compacting(
+    world: World, old: list[list[Entry]], kept: list[list[Entry]], keep_steps: int | None = None
+) -> Scenario:
+    """A history of old steps and of the steps that are to be kept. keep_steps: None = just those."""
+    goal = user(world.goal())
+    summary = f"Seen so far: {' '.join(world.answer() for _ in range(12))}"
+    history = [goal, *(entry for step in old + kept for entry in step)]
+    facts = {
+        "goal": goal,
+        "old": [entry for step in old for entry in step],
+        "kept": [entry for step in kept for entry in step],
+        "summary": summary,
+        "steps": (len(old), len(kept)),
+        "history": history,
+        "keep_steps": len(kept) if keep_steps is None else keep_steps,
+    }
+    return Scenario(
+        "compact",
+        (history, facts["keep_steps"], lambda entries: summary),
+        max_calls={"argument 3": 20},
+        facts=facts,
+    )
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check."""
+    world = World(rng)
+    limit = 2 * rng.randrange(60, 100)
+    odd_limit = limit - 1
+    long = words(world, limit * 3 + rng.randrange(50))
+    exact, one_more = words(world, limit), words(world, limit + 1)
+    fields: Entry = {
+        f"{key}_{world.number()}": world.number() for key in ("row", "bay", "size", "kind", "site")
+    }
+    fields[f"spare_{world.number()}"] = 0
+    names = list(fields)
+    picked = [names[3], names[-1], names[1]]
+    wide = {**fields, "text": long}
+    k = rng.randrange(3, 5)  # with 2, the last 2 entries would be the last step
+
+    def trim(result: Any, max_chars: int, **kwargs: Any) -> Scenario:
+        return Scenario(
+            "trim", (result, max_chars), kwargs, facts={"result": result, "limit": max_chars, **kwargs}
+        )
+
+    def steps(count: int) -> list[list[Entry]]:
+        return [a_step(world) for _ in range(count)]
+
+    return {
+        "short text": trim(words(world, limit // 2), limit),
+        "short dict": trim({"a": world.number(), "b": [1, 2]}, limit),
+        "short list": trim([world.number(), "b", None, False, 0, 1.5], limit),
+        "exactly as long, other letters": trim(odd_letters(world, limit), limit),
+        "short number": trim(world.number(), limit),
+        "exactly as long": trim(exact, limit),
+        "one too long": trim(one_more, limit),
+        "long text": trim(odd_letters(world, limit * 3 + rng.randrange(50)), limit),
+        "long text, odd limit": trim(odd_letters(world, limit * 3 + rng.randrange(50)), odd_limit),
+        "one too long, odd limit": trim(odd_letters(world, limit), odd_limit),
+        "fields": trim(fields, 10_000, keep=picked),
+        "no fields named": trim(fields, 10_000),
+        "a field that is not there": trim(fields, 10_000, keep=[*picked, "no_such_field"]),
+        "text with fields named": trim(exact, limit, keep=picked),
+        "list with fields named": trim([world.number(), "b"], limit, keep=picked),
+        "wide dict": trim(wide, limit),
+        "long list": trim([world.things() for _ in range(limit)], limit),
+        "dict of one long field": trim({"text": long}, limit),
+        "picked and too long": trim(wide, limit, keep=["text", names[0]]),
+        "wide dict, picked fits": trim(wide, limit, keep=picked),
+        "wide dict with fields named": trim(wide, 10_000, keep=picked),
+        "nothing old": compacting(world, [], steps(k)),
+        "only the goal": compacting(world, [], [], k),
+        "one step to spare": compacting(world, [], steps(k), k + 1),
+        "an answer at the end": compacting(world, [], [*steps(k - 1), [*a_step(world), *an_answer(world)]]),
+        "answers inside": compacting(
+            world,
+            [*steps(1), [*a_step(world), *an_answer(world, then=True)]],
+            [[*a_step(world), *an_answer(world, then=True)], [*a_step(world), *an_answer(world)]],
+        ),
+        "old steps": compacting(world, steps(rng.randrange(3, 5)), steps(k)),
+        "one old step": compacting(world, steps(1), steps(k)),
+        # As after a first `compact`: what stands before the first step is old, and goes with it.
+        "an earlier summary": compacting(world, [[user(f"Summary: {world.answer()}")], *steps(2)], steps(k)),
+        "old batches": compacting(
+            world, [a_step(world, 3), a_step(world)], [a_step(world, 3), a_step(world), a_step(world, 2)]
+        ),
+        "a note inside": compacting(
+            world, [a_step(world), a_step(world, 2, note=True)], [a_step(world, 2), *steps(1)]
+        ),
+    }
+
+
+# --- trim
+
+
+def _value(log: Log) -> Any:
+    return log.outcome.get("returned")
+
+
+def _as_texts(value: Any) -> list[str]:
+    """The texts that a value may be written as."""
+    if isinstance(value, str):
+        return [value]
+    ways: list[dict[str, Any]] = [{}, {"indent": 2}, {"separators": (",", ":")}, {"sort_keys": True}]
+    return [json.dumps(value, ensure_ascii=plain, **way) for way in ways for plain in (True, False)]
+
+
+AS_IT_IS = (
+    "What fits comes back as it is: a dict stays a dict. Which value do you return, `result` or its text?"
+)
+
+
+def _came_back_whole(log: Log) -> Fault | None:
+    result, value = log.facts["result"], _value(log)
+    fault = crash(log)
+    if fault is not None and "raised" in log.outcome:
+        return Fault(
+            f"given the result {shortened(json_text(result))}: {fault.seen}",
+            "A result may be a text, a number, a list or a dict. Which of them can your line work with?",
+        )
+    if fault is not None:
+        return fault
+    if value == result:
+        return None
+    size = len(_as_texts(result)[0])
+    seen = f"a result of {size} characters came back as "
+    if value in [*_as_texts(result), str(result)]:
+        return Fault(
+            f"{seen}the text {shortened(json_text(value))}; it was {shortened(json_text(result))}", AS_IT_IS
+        )
+    return Fault(
+        f"{seen}{shortened(json_text(value))}, with max_chars={log.facts['limit']}",
+        "A result that fits is not touched. Exactly max_chars characters still fit.",
+    )
+
+
+def leaves_what_fits(logs: Logs) -> Fault | None:
+    """What fits comes back as it is; what does not fit comes back shorter."""
+    for name in (
+        "short text",
+        "short dict",
+        "short list",
+        "short number",
+        "exactly as long",
+        "exactly as long, other letters",
+    ):
+        fault = _came_back_whole(logs[name])
+        if fault is not None:
+            return fault
+    for name in ("long text", "one too long"):
+        log = logs[name]
+        fault = crash(log)
+        if fault is not None:
+            return fault
+        if _value(log) == log.facts["result"]:
+            size = len(log.facts["result"])
+            return Fault(
+                f"a text of {size} characters came back as it was, with max_chars={log.facts['limit']}",
+                "From max_chars + 1 characters on a result is too long.",
+            )
+    return None
+
+
+def picks_fields(logs: Logs) -> Fault | None:
+    """`keep` picks fields of a dict, and only of a dict."""
+    for name in (
+        "fields",
+        "a field that is not there",
+        "wide dict with fields named",
+        "wide dict, picked fits",
+    ):
+        log = logs[name]
+        what = f"keep={json_text(log.facts['keep'])}"
+        fault = crash(log)
+        if fault is not None:
+            return Fault(
+                f"{what}: {fault.seen}", "A name in `keep` that the dict does not have is passed over."
+            )
+        fault = _picked(log, logs["wide dict, picked fits"])
+        if fault is not None:
+            return Fault(f"{what} {fault.seen}", fault.hint)
+    log = logs["picked and too long"]
+    size = len(json.dumps(_wanted(log)))
+    if crash(log) is None and not isinstance(_value(log), str):
+        return Fault(
+            f"what keep={json_text(log.facts['keep'])} names is {size} characters long, with max_chars="
+            f"{log.facts['limit']}; it came back as {shortened(json_text(_value(log)))}",
+            "What was picked may still be too long. First pick, then look at the length.",
+        )
+    log = logs["no fields named"]
+    fault = _came_back_whole(log)
+    if fault is not None:
+        return Fault(f"without keep, {fault.seen}", "Without `keep` every field stays.")
+    for name, kind in (("text with fields named", "text"), ("list with fields named", "list")):
+        fault = _came_back_whole(logs[name])
+        if fault is not None:
+            return Fault(
+                f"keep was given and the result is a {kind}: {fault.seen}",
+                "Only a dict has fields to pick from.",
+            )
+    return None
+
+
+def _wanted(log: Log) -> Entry:
+    return {key: log.facts["result"][key] for key in log.facts["keep"] if key in log.facts["result"]}
+
+
+def _picked(log: Log, too_long: Log) -> Fault | None:
+    """The fields that `keep` names must come back, in a new dict. too_long: a dict that has to be shorter."""
+    wanted, value = _wanted(log), _value(log)
+    gave = f"gave {shortened(json_text(value))}"
+    if value == wanted:
+        if not log.outcome.get("changed"):
+            return None
+        return Fault(
+            "took fields out of the dict that was given",
+            "That dict belongs to the caller. Put the fields that are named into a new one.",
+        )
+    if isinstance(value, str) and value in [*_as_texts(wanted), str(wanted)]:
+        return Fault(f"gave the text {shortened(json_text(value))}, not a dict", AS_IT_IS)
+    if value == log.facts["result"] and _value(too_long) in (
+        _wanted(too_long),
+        *_as_texts(_wanted(too_long)),
+    ):
+        return Fault(
+            f"{gave}, the whole dict, which fits",
+            "`keep` picks also where the whole dict would fit. First pick, then look at the length.",
+        )
+    return Fault(gave)
+
+
+def _ends(text: str, cut: str) -> tuple[int, int]:
+    """How many characters of the start and of the end are kept."""
+    start = next(
+        (i for i, (a, b) in enumerate(zip(text, cut, strict=False)) if a != b), min(len(text), len(cut))
+    )
+    back = zip(reversed(text), reversed(cut), strict=False)
+    end = next((i for i, (a, b) in enumerate(back) if a != b), min(len(text), len(cut)))
+    return start, min(end, len(cut) - start)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What was kept of a text.
+
+    start, end: characters of the text's start and end. between: what stands between them.
+    outside: what stands before both, or behind both.
+    """
+
+    text: str
+    came: str
+    start: int
+    end: int
+    between: str
+    outside: tuple[str, str]
+
+
+def _cut(log: Log) -> Cut | Fault:
+    """The text as it was, and what came back of it."""
+    fault = crash(log)
+    if fault is not None:
+        return fault
+    result, came = log.facts["result"], _value(log)
+    if not isinstance(came, str):
+        return Fault(
+            f"a result that is too long came back as {shortened(json_text(came))}, which is no text",
+            "What is cut comes back as text; a dict is written as text first, with `json.dumps`.",
+        )
+    text = max(_as_texts(result), key=lambda text: sum(_ends(text, came)))
+    if sum(_ends(str(result), came)) > sum(_ends(text, came)):
+        return Fault(
+            f"a dict came back as {shortened(came)}, which is not the start of its JSON text",
+            "`str` writes a dict as Python does, with single quotes. Which function writes JSON?",
+        )
+    probe = log.facts["limit"] // 5
+    first, last = came.find(text[:probe]), came.rfind(text[-probe:])
+    before = first if 0 < first <= NOTE_CHARS else 0
+    behind = len(came) - last - probe if last >= 0 else 0
+    behind = behind if behind <= NOTE_CHARS else 0
+    body = came[before : len(came) - behind]
+    start, end = _ends(text, body)
+    return Cut(
+        text, came, start, end, body[start : len(body) - end], (came[:before], came[len(came) - behind :])
+    )
+
+
+ONE_ROOM = "max_chars is the room for both ends together. How much is one half of it?"
+
+
+def keeps_both_ends(logs: Logs) -> Fault | None:
+    """A result that is too long keeps its start and its end."""
+    for name in ("long text", "long text, odd limit", "wide dict", "long list", "dict of one long field"):
+        log = logs[name]
+        limit = log.facts["limit"]
+        cut = _cut(log)
+        if isinstance(cut, Fault):
+            return cut
+        size, start, end = len(cut.text), cut.start, cut.end
+        if len(cut.came) > limit + NOTE_CHARS:
+            return Fault(f"{size} characters became {len(cut.came)}, with max_chars={limit}", ONE_ROOM)
+        kept = f"of {size} characters the first {start} and the last {end} are kept, with max_chars={limit}"
+        if start < limit // 5 or end < limit // 5:
+            lost = "start" if start < limit // 5 else "end"
+            return Fault(
+                kept,
+                f"The {lost} is nearly gone. Half of the room for each end: `text[:half]` and "
+                "`text[-half:]`.",
+            )
+        if start + end > limit and "text" in name and "dict" not in name and cut.between:
+            return Fault(
+                f"{kept}: {start + end} together",
+                ONE_ROOM,
+            )
+    return None
+
+
+def says_how_much(logs: Logs) -> Fault | None:
+    """The note in the middle says how many characters are left out."""
+    for name in ("long text", "long text, odd limit", "one too long, odd limit", "wide dict"):
+        log = logs[name]
+        cut = _cut(log)
+        if isinstance(cut, Fault):
+            return cut
+        left_out = len(cut.text) - cut.start - cut.end
+        numbers = _numbers(cut.between)
+        if not numbers and any(map(_numbers, cut.outside)):
+            side, place = (
+                (cut.outside[0], "before") if _numbers(cut.outside[0]) else (cut.outside[1], "behind")
+            )
+            return Fault(
+                f"the note {shortened(json_text(side))} stands {place} both ends, not between them",
+                "The note stands where the gap is: the first half, the note, the last half.",
+            )
+        seen = f"{left_out} characters are left out, with max_chars={log.facts['limit']}"
+        if not numbers:
+            return Fault(f"{seen}; between the two ends stands {shortened(json_text(cut.between))}")
+        # A sign of the note may be the same as the one that stood there, but not where the letters are odd.
+        slack = 3 if name == "wide dict" else 0
+        if all(abs(number - left_out) > slack for number in numbers):
+            return Fault(
+                f"{seen}; the note says {numbers[0]}",
+                "Left out is what is neither in the first nor in the last part: the whole length less both. "
+                "What is that where max_chars is odd?"
+                if abs(numbers[0] - left_out) == 1
+                else "Left out is what is neither in the first nor in the last part: the whole length less "
+                "both.",
+            )
+    return None
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(re.sub(r"\D", "", digits)) for digits in re.findall(r"\d[\d,_]*", text)]
+
+
+# --- compact
+
+
+def _compacted(log: Log) -> list[Any] | Fault:
+    fault = crash(log)
+    if fault is not None:
+        return fault
+    value = _value(log)
+    if not isinstance(value, list):
+        return Fault(f"compact gave {shortened(json_text(value))}, which is no list")
+    return value
+
+
+def leaves_short_histories(logs: Logs) -> Fault | None:
+    """With no old steps nothing changes; with one there is something to summarise."""
+    for name in ("nothing old", "only the goal", "one step to spare"):
+        log = logs[name]
+        value = _compacted(log)
+        if isinstance(value, Fault):
+            return value
+        steps, keep = log.facts["steps"][1], log.facts["keep_steps"]
+        what = f"the history has {steps} steps, in {len(log.facts['history'])} entries, and keep_steps={keep}"
+        if log.calls:
+            return Fault(f"{what}; summarise was called all the same", _why_called(name, logs))
+        if value != log.facts["history"]:
+            return Fault(f"{what}; it came back as {sketch(value)}")
+    log = logs["one old step"]
+    value = _compacted(log)
+    if isinstance(value, Fault):
+        return value
+    if not log.calls:
+        steps = sum(log.facts["steps"])
+        return Fault(
+            f"the history has {steps} steps and keep_steps={steps - 1}; summarise was not called",
+            "One step more than keep_steps is one old step.",
+        )
+    return None
+
+
+def _why_called(name: str, logs: Logs) -> str:
+    if _value(logs[name]) == logs[name].facts["history"]:
+        return "What came back was right. Is `summarise` called before you know whether anything is old?"
+    spare = logs["one step to spare"]
+    if name == "nothing old" and not spare.calls and _value(spare) == spare.facts["history"]:
+        return "Exactly keep_steps steps are not too many. With `<`, or with `<=`?"
+    if name == "nothing old" and not logs["only the goal"].calls:
+        return "Do you count entries? A step is more than one entry: a reply with all of its results."
+    return "With no old steps there is nothing to summarise. Which condition says so?"
+
+
+CHANGED = "the history that was given is not as it was before"
+NEW_LIST = "The loop still needs its full history. Make a new list."
+
+
+def _kept_right(log: Log) -> Fault | None:
+    value = _compacted(log)
+    if isinstance(value, Fault):
+        return value
+    old_steps, kept_steps = log.facts["steps"]
+    what = f"{old_steps + kept_steps} steps, keep_steps={kept_steps}"
+    goal, kept = log.facts["goal"], log.facts["kept"]
+    if not value or value[0] != goal:
+        return Fault(
+            f"{what}: the first entry is {shortened(json_text(value[0] if value else None))}",
+            "The goal stays first, word for word.",
+        )
+    if value[-len(kept) :] != kept:
+        same = _same_at_the_end(log.facts["history"], value)
+        if same == kept_steps < len(kept):
+            return Fault(
+                f"{what}: what came back is {sketch(value)}; its end is the last {kept_steps} entries",
+                "Do you count entries? A step is more than one entry: a reply with all of its results.",
+            )
+        return Fault(
+            f"{what}: what came back is {sketch(value)}; its end is not the last {kept_steps} steps as "
+            "they were",
+            "The last steps stay word for word. A step is a reply with all of its results.",
+        )
+    middle = value[1 : len(value) - len(kept)]
+    if log.outcome.get("changed"):
+        return Fault(f"{what}: {CHANGED}", NEW_LIST)
+    if any(is_request(entry) or is_result(entry) for entry in middle):
+        return Fault(
+            f"{what}: what came back is {sketch(value)}; old entries are still there",
+            "The summary stands in place of all old entries. A step is a reply with all of its results.",
+        )
+    return None
+
+
+def _same_at_the_end(history: list[Any], value: list[Any]) -> int:
+    """How many entries at the end of the two are the same."""
+    pairs = zip(reversed(history), reversed(value), strict=False)
+    count = 0
+    for one, other in pairs:
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def keeps_the_last_steps(logs: Logs) -> Fault | None:
+    """Goal, summary, last steps; nothing else, and the history that was given stays as it was."""
+    log = logs["old steps"]
+    return _kept_right(log)
+
+
+def _summarised(log: Log) -> Fault | None:
+    value = _compacted(log)
+    if isinstance(value, Fault):
+        return value
+    if len(log.calls) != 1:
+        return Fault(f"summarise was called {len(log.calls)} times; once, with all old entries, is enough")
+    given = log.calls[0].args[0] if log.calls[0].args else None
+    if not isinstance(given, list) or any(entry not in given for entry in log.facts["old"]):
+        shown = sketch(given) if isinstance(given, list) else shortened(json_text(given))
+        return Fault(
+            f"summarise got {shown}; the old entries are {sketch(log.facts['old'])}",
+            "What is taken out has to be in what summarise reads, or it is lost.",
+        )
+    if any(entry in given for entry in log.facts["kept"]):
+        return Fault(f"summarise got {sketch(given)}, which holds entries that are kept word for word")
+    if log.facts["goal"] in given:
+        return Fault(
+            f"summarise got {sketch(given)}, with the goal in it",
+            "The goal stays in the history word for word. Summarised is only what is taken out; it begins at "
+            "`history[1]`.",
+        )
+    if given != log.facts["old"]:
+        return Fault(
+            f"summarise got {sketch(given)}; the old entries are {sketch(log.facts['old'])}",
+            "Summarise gets the old entries as they are, each once and in order.",
+        )
+    middle = value[1 : len(value) - len(log.facts["kept"])]
+    if not any(log.facts["summary"] in json.dumps(entry, ensure_ascii=False) for entry in middle):
+        return Fault(
+            f"what came back is {sketch(value)}; the words of the summary are not in it",
+            "What summarise gives back goes into one entry behind the goal.",
+        )
+    entry = next(one for one in middle if log.facts["summary"] in json.dumps(one, ensure_ascii=False))
+    if not isinstance(entry, dict) or not isinstance(entry.get("text"), str) or "role" not in entry:
+        return Fault(
+            f"the summary stands in {shortened(json_text(entry))}",
+            'A summary is an entry like a note: `{"role": "user", "text": ...}`.',
+        )
+    if entry["role"] != "user":
+        return Fault(
+            f"the summary has the role {json_text(entry['role'])}: {shortened(json_text(entry))}",
+            'The model did not say this; the loop did. Its own notes have the role "user", as the goal has.',
+        )
+    if len(middle) > 1:
+        return Fault(
+            f"between the goal and the steps that stay are {len(middle)} entries: {sketch(middle)}",
+            "One entry stands in place of all that is taken out: the summary.",
+        )
+    return None
+
+
+def puts_the_summary_in(logs: Logs) -> Fault | None:
+    """The summary of all old entries, and of them alone, stands behind the goal."""
+    fault = _summarised(logs["old steps"]) or _summarised(logs["one old step"])
+    if fault is not None:
+        return fault
+    log = logs["an earlier summary"]
+    fault = _kept_right(log) or _summarised(log)
+    if fault is not None:
+        return Fault(
+            f"with an earlier summary behind the goal: {fault.seen}",
+            "What stands between the goal and the steps that stay is old, an earlier summary too.",
+        )
+    return None
+
+
+NO_STEP = "An entry of the type `answer` is no step. A step begins at a reply of the type `tool` or `tools`."
+
+
+def never_parts_a_step(logs: Logs) -> Fault | None:
+    """A reply and all of its results are kept or summarised together."""
+    for name in ("old batches", "a note inside"):
+        log = logs[name]
+        fault = _kept_right(log) or _summarised(log)
+        if fault is not None:
+            return Fault(
+                f"with several requests in one reply: {fault.seen}",
+                NEW_LIST
+                if fault.hint == NEW_LIST
+                else "Do not count entries. Find where each step begins: at an entry that is a reply.",
+            )
+    log = logs["an answer at the end"]
+    if log.calls:
+        steps = log.facts["keep_steps"]
+        return Fault(
+            f"the history has {steps} steps and then an answer, and keep_steps={steps}; summarise was called",
+            NO_STEP,
+        )
+    fault = _kept_right(logs["answers inside"])
+    if fault is not None:
+        return Fault(f"with answers in the history: {fault.seen}", NO_STEP)
+    return None
+
+
+EXERCISE = Exercise(
+    name="ex07_keep_it_short",
+    title="Keep it short",
+    functions=("trim", "compact"),
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "fits",
+            1,
+            "trim leaves a result that fits as it is, and makes one that is too long shorter",
+            (
+                "How long is a result? And which one is too long: with `>`, or with `>=`?",
+                "`text = result if isinstance(result, str) else json.dumps(result)`, then compare "
+                "`len(text)`.",
+            ),
+            leaves_what_fits,
+        ),
+        Criterion(
+            "fields",
+            2,
+            "trim picks the fields named in keep out of a dict",
+            (
+                "Which fields of a dict of a hundred does the next decision need?",
+                "`{name: result[name] for name in keep if name in result}`, if the result is a dict and "
+                "keep is given.",
+            ),
+            picks_fields,
+            ("fits",),
+        ),
+        Criterion(
+            "both_ends",
+            2,
+            "trim keeps both ends of what is too long, within max_chars (a short note beside them is free)",
+            (
+                "Errors often stand at the end of a text, headings at its start. Which part can go?",
+                "`half = max_chars // 2`; then the first half, a note, and the last half.",
+            ),
+            keeps_both_ends,
+            ("fits",),
+        ),
+        Criterion(
+            "says_how_much",
+            1,
+            "trim says between the two ends how many characters are left out",
+            (
+                "How does the model know that something is missing, and how much?",
+                'f"... {len(text) - 2 * half} characters left out ..." between the two ends.',
+            ),
+            says_how_much,
+            ("fits", "both_ends"),
+        ),
+        Criterion(
+            "nothing_old",
+            1,
+            "compact leaves a history of at most keep_steps steps as it is, without calling summarise",
+            (
+                "How many steps does a history have? What is one step?",
+                "Note the places of all entries with the type `tool` or `tools`; if there are at most "
+                "keep_steps, return the history.",
+            ),
+            leaves_short_histories,
+        ),
+        Criterion(
+            "last_steps",
+            1,
+            "compact keeps the goal and the last keep_steps steps word for word, and no older entries",
+            (
+                "Where do the last steps begin?",
+                "`begin = places[-keep_steps]`; `history[begin:]` is what stays, `history[1:begin]` is old.",
+            ),
+            keeps_the_last_steps,
+            ("nothing_old",),
+        ),
+        Criterion(
+            "summary",
+            1,
+            "compact puts one summary of all old entries behind the goal",
+            (
+                "What does summarise need, and where does its text go?",
+                '`{"role": "user", "text": summarise(old)}` between the goal and the steps that stay.',
+            ),
+            puts_the_summary_in,
+            ("nothing_old", "last_steps"),
+        ),
+        Criterion(
+            "whole_steps",
+            1,
+            "compact parts no step: a reply and all of its results stay together",
+            (
+                "Is every step two entries long?",
+                "A step begins at a reply whose type is `tool` or `tools`, and ends before the next one.",
+            ),
+            never_parts_a_step,
+            ("nothing_old", "last_steps", "summary"),
+        ),
+    ),
+)

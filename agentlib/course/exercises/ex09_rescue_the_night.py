@@ -1,0 +1,529 @@
+"""ex09: rescue the night. Only outcomes count: what became of the invoices, and what it cost."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from agentlib.costs import estimate_tokens
+from agentlib.course.checking.fake_data import interrupt
+from agentlib.course.checking.reading import call_words, counted, crash, requests_in, same_call, sketch, times
+from agentlib.course.checking.simulator import TOO_OFTEN, shortened
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.exercises.loops import interrupt_leaves
+from agentlib.labs import invoices
+from agentlib.labs.invoices import MAX_STEPS, MAX_TOKENS, MAX_USD, PRICE, Batch, make_batch
+from agentlib.messages import Entry, ask, call_key, json_text
+
+__all__ = ["EXERCISE"]
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """A call in which the model asked once more for what it could not see any longer.
+
+    number: of the call, from 1. before: in which call it had asked for it. told: a note stood last in the
+    history, or its last result had the word "flag" in it, so that the model should have flagged the invoice.
+    """
+
+    number: int
+    history: list[Entry]
+    request: Entry
+    before: int
+    told: bool
+
+
+class Meter:
+    """A model with a meter: what each call read, in tokens, and what it missed there."""
+
+    def __init__(self, model: Callable[[list[Entry]], Any] | None = None) -> None:
+        self.model = model or invoices.model()
+        self.read: list[int] = []
+        self.without_goal = ""
+        """The first call that read no goal, in words."""
+        self.forgotten: list[Forgotten] = []
+        self._asked: dict[str, int] = {}
+
+    def __call__(self, history: list[Entry]) -> Any:
+        """Count what is read, and answer as the lab's model does."""
+        self.read.append(estimate_tokens(history))
+        number = len(self.read)
+        if not self.without_goal and not _has_goal(history):
+            self.without_goal = f"call {number} began with {sketch(history[:1])}"
+        reply = self.model(history)
+        if reply.get("type") == "tool":
+            key = call_key(reply["tool"], reply["input"])
+            in_sight = any(same_call(call, reply["tool"], reply["input"]) for call in requests_in(history))
+            if key in self._asked and not in_sight:
+                last = json_text(history[-1].get("result")).lower()
+                told = history[-1].get("role") == "user" or "flag" in last
+                self.forgotten.append(Forgotten(number, history, reply, self._asked[key], told))
+            self._asked[key] = number
+        return reply
+
+    @property
+    def different(self) -> int:
+        """How many requests were made, each counted once however often it was made."""
+        return len(self._asked)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read by all calls."""
+        return sum(self.read)
+
+    @property
+    def usd(self) -> float:
+        """What the calls cost, in USD."""
+        return PRICE.usd(self.tokens)
+
+
+def _has_goal(history: list[Entry]) -> bool:
+    """Whether the first entry names an invoice, as every goal of this task does."""
+    first = history[0] if history else None
+    text = first.get("text") if isinstance(first, dict) and first.get("role") == "user" else None
+    return isinstance(text, str) and re.search(r"/\d{3}\b", text) is not None
+
+
+class Ledger:
+    """The tools of a batch, with a note of what became of each invoice."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.matched: Counter[str] = Counter()
+        self.flagged: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    def tools(self) -> dict[str, Any]:
+        """The four tools; two of them write."""
+        tools = self.batch.tools()
+
+        def record_match(invoice: str, payment: str) -> Any:
+            said = tools["record_match"](invoice, payment)
+            self.matched[invoice] += 1
+            if self.batch.right.get(invoice) != payment:
+                self.wrong.append(f"{invoice} was matched with {payment}")
+            return said
+
+        def flag_invoice(invoice: str, reason: str) -> Any:
+            said = tools["flag_invoice"](invoice, reason)
+            self.flagged[invoice] += 1
+            if invoice in self.batch.right:
+                self.wrong.append(f"{invoice} was flagged though it has a payment")
+            return said
+
+        return {**tools, "record_match": record_match, "flag_invoice": flag_invoice}
+
+    @property
+    def done(self) -> set[str]:
+        """The invoices that were matched or flagged."""
+        return set(self.matched) | set(self.flagged)
+
+
+def night(batch: Batch, **limits: Any) -> Scenario:
+    """One night with one batch. limits: those that are given to the function."""
+    meter, ledger = Meter(), Ledger(batch)
+    facts = {"meter": meter, "ledger": ledger, "batch": batch.name, "limits": limits, "right": batch.right}
+    return Scenario(
+        "run_agent",
+        (meter, ledger.tools(), batch.goal),
+        limits,
+        max_calls={"model": MAX_STEPS, "tools": 5 * MAX_STEPS},
+        seconds=30.0,
+        keep=False,
+        facts=facts,
+    )
+
+
+def endless(batch: Batch, limit: str, value: float, reason: str, **limits: Any) -> Scenario:
+    """A model that flags without end, where a limit is not given. value: what the limit then is."""
+    numbers = list(batch.invoices)
+    count = 0
+
+    def flag(history: list[Entry]) -> Entry:
+        nonlocal count
+        count += 1
+        return ask("flag_invoice", invoice=numbers[count % len(numbers)], reason=f"{reason}{count}")
+
+    meter = Meter(flag)
+    facts = {"meter": meter, "batch": batch.name, "limits": {limit: value}, "given": False}
+    return Scenario(
+        "run_agent",
+        (meter, batch.tools(), batch.goal),
+        limits,
+        max_calls={"model": MAX_STEPS + 1, "tools": 5 * MAX_STEPS},
+        seconds=30.0,
+        keep=False,
+        facts=facts,
+    )
+
+
+def scenarios(rng: Random) -> dict[str, Scenario]:
+    """The scenarios of one check. Each night has a batch of its own."""
+
+    def batch() -> Batch:
+        return make_batch(f"{rng.choice('CDEFGHJKL')}-{rng.randrange(20, 99)}", rng)
+
+    whole = batch()
+    long = "All of this has to be looked at by a person. " * 40
+    return {
+        "whole night": night(whole),
+        "few steps": night(whole, max_steps=rng.randrange(12, 30)),
+        "few tokens": night(batch(), max_tokens=rng.randrange(2_000, 4_000)),
+        "little money": night(batch(), max_usd=rng.randrange(6, 12) / 1_000),
+        "steps not given": endless(batch(), "max_steps", MAX_STEPS, "look "),
+        "tokens not given": endless(batch(), "max_tokens", MAX_TOKENS, long),
+        "money not given": endless(batch(), "max_usd", MAX_USD, long, max_tokens=10_000_000),
+        "interrupt in a tool": Scenario(
+            "run_agent",
+            (invoices.model(), {**whole.tools(), "fetch_invoice": interrupt}, whole.goal),
+            max_calls={"model": 20, "tools": 100},
+        ),
+        "interrupt in the model": Scenario(
+            "run_agent", (interrupt, whole.tools(), whole.goal), max_calls={"model": 20, "tools": 100}
+        ),
+    }
+
+
+def _how_it_ended(log: Log) -> str:
+    fault = crash(log)
+    if fault is not None:
+        return fault.seen
+    return f"it returned {shortened(json_text(log.outcome.get('returned')))}"
+
+
+def _out_of_sight(log: Log) -> Fault | None:
+    """What the model had to read and could not, if that is why it got stuck."""
+    meter: Meter = log.facts["meter"]
+    if meter.without_goal:
+        return Fault(
+            f"{meter.without_goal}; the goal is no longer there",
+            "The model reads nothing but what you give it. The goal comes first in every call: "
+            "`[history[0], *last_steps]`.",
+        )
+    stuck = log.facts["ledger"].batch.unmatched
+    for event in meter.forgotten:
+        # The invoice without a payment is asked for until all else is out of sight, where nobody steps in.
+        if event.told or event.request["input"].get("invoice") != stuck:
+            asked = call_words(event.request["tool"], event.request["input"])
+            return Fault(
+                f"call {event.number} read {sketch(event.history)}; {asked} of call {event.before} was "
+                "out of sight, so the model asked for it again",
+                "What you leave out, the model does not know. How many steps does the work on one invoice "
+                "take, and how many can it see?",
+            )
+    return None
+
+
+def _refused(log: Log) -> Fault | None:
+    """Requests that were never run, though the model had not made them before."""
+    different, run = log.facts["meter"].different, len(log.tool_runs)
+    if run >= different or "raised" in log.outcome:
+        return None
+    return Fault(
+        f"the model made {counted(different, 'different request')}, and {run} of them were run; "
+        f"{_how_it_ended(log)}",
+        "Which requests does your loop not run? Only the same tool with the same input is a repeat.",
+    )
+
+
+def begins(logs: Logs) -> Fault | None:
+    """The first invoices, before the stuck one, are matched."""
+    log = logs["whole night"]
+    ledger: Ledger = log.facts["ledger"]
+    numbers = list(ledger.batch.invoices)[:3]
+    missing = [number for number in numbers if number not in ledger.matched]
+    if missing:
+        return (
+            _out_of_sight(log)
+            or _refused(log)
+            or Fault(
+                f"{missing[0]} was not matched; the model was asked {times(len(log.asks))}; "
+                f"{_how_it_ended(log)}"
+            )
+        )
+    asked = len(log.facts["meter"].read)
+    if asked < len(ledger.done):
+        return Fault(
+            f"{len(ledger.done)} invoices were done, and the model was asked {times(asked)}",
+            "What is to be done is the model's decision. Your loop runs what its replies ask for.",
+        )
+    again = logs["few steps"]
+    asked = len(again.facts["meter"].read)
+    if asked > len(numbers) * 3 and not again.facts["ledger"].matched:
+        return Fault(
+            f"the same batch, worked through a second time: nothing was matched in {asked} calls",
+            "Something is left over from the run before. Where does your loop note what was asked: inside "
+            "the function?",
+        )
+    return None
+
+
+def gets_past(logs: Logs) -> Fault | None:
+    """The invoice without a payment is flagged, and the one behind it is matched."""
+    log = logs["whole night"]
+    ledger: Ledger = log.facts["ledger"]
+    stuck = ledger.batch.unmatched
+    if stuck not in ledger.flagged:
+        looked = sum(call.name == "tools.find_payment" for call in log.calls)
+        return _out_of_sight(log) or Fault(
+            f"{stuck} has no payment; it was not flagged. find_payment ran {times(looked)}; "
+            f"{_how_it_ended(log)}"
+        )
+    numbers = list(ledger.batch.invoices)
+    behind = numbers[numbers.index(stuck) + 1]
+    if behind not in ledger.done:
+        return _out_of_sight(log) or Fault(
+            f"{stuck} was flagged, and {behind} behind it was not matched; {_how_it_ended(log)}",
+            "One invoice out of 80 is no reason to end. How does the work go on?",
+        )
+    return None
+
+
+def _unasked(log: Log, what: str) -> Fault | None:
+    """A tool that ran more often than the model asked for it. what: what came of that."""
+    replies = [call.answer["gave"] for call in log.asks if "gave" in call.answer]
+    for tool in ("flag_invoice", "record_match"):
+        wanted = sum(reply.get("tool") == tool for reply in replies)
+        run = sum(name == tool for name, _ in log.tool_runs)
+        if run > wanted:
+            return Fault(
+                f"{what}: the model asked for {tool} {times(wanted)}, and it ran {times(run)}",
+                "Does your loop run a tool that the model did not ask for? It flags through the model: a "
+                "note tells it to.",
+            )
+    return None
+
+
+def once_and_right(logs: Logs) -> Fault | None:
+    """None twice, none wrong."""
+    for name in ("whole night", "few steps", "few tokens", "little money"):
+        log = logs[name]
+        ledger: Ledger = log.facts["ledger"]
+        if ledger.wrong:
+            return Fault(
+                ledger.wrong[0],
+                "What does the model have to read in order to decide, and does your loop still show it?",
+            )
+        twice = [number for number, count in (ledger.matched + ledger.flagged).items() if count > 1]
+        if twice:
+            count = (ledger.matched + ledger.flagged)[twice[0]]
+            what = f"{twice[0]} was matched or flagged {times(count)}"
+            return _unasked(log, what) or Fault(
+                what,
+                "Was the model shown that this invoice is done? Does a tool run twice?",
+            )
+    return None
+
+
+def all_done(logs: Logs) -> Fault | None:
+    """Every invoice is matched or flagged, and the run ends answered."""
+    log = logs["whole night"]
+    ledger: Ledger = log.facts["ledger"]
+    meter: Meter = log.facts["meter"]
+    count = len(ledger.batch.invoices)
+    if len(ledger.done) < count:
+        steps = len(meter.read)
+        return (
+            _too_early(log)
+            or _out_of_sight(log)
+            or Fault(
+                f"{len(ledger.done)} of {count} invoices were done; the model was asked {times(steps)} and "
+                f"read {meter.tokens:,} tokens, {meter.read[-1]:,} of them in the last call; "
+                f"{_how_it_ended(log)}",
+                "How much does each call read, and how much of that does the next decision need?",
+            )
+        )
+    if log.outcome.get("ended") == TOO_OFTEN or "returned" not in log.outcome:
+        return crash(log)
+    if log.returned.get("stopped") != "answered" or not log.returned.get("answer"):
+        return Fault(
+            f"all invoices were done; {_how_it_ended(log)}",
+            'With the model\'s answer the run ends: "stopped" is "answered", and "answer" is its text.',
+        )
+    return None
+
+
+def _too_early(log: Log) -> Fault | None:
+    """The run ended by itself as stopped, though all of its limits left room for more."""
+    meter: Meter = log.facts["meter"]
+    stopped = log.returned.get("stopped")
+    if not isinstance(stopped, str) or stopped == "answered" or not meter.read:
+        return None
+    next_tokens = meter.tokens + 2 * meter.read[-1]
+    if len(meter.read) >= MAX_STEPS or next_tokens > MAX_TOKENS or PRICE.usd(next_tokens) > MAX_USD:
+        return None
+    hint = "What do you hand to `estimate_tokens`: what the model reads in this call, or more?"
+    if "step" in stopped.lower():
+        hint = (
+            "max_steps is given with the call, and is 400 if it is not. What does your loop compare with it?"
+        )
+    return Fault(
+        f"your run stopped as {json_text(stopped)} with {meter.tokens:,} of {MAX_TOKENS:,} tokens read, "
+        f"{meter.usd:.2f} of {MAX_USD:.2f} USD and {len(meter.read)} of {MAX_STEPS} steps",
+        hint,
+    )
+
+
+def _wrong_steps(log: Log) -> Fault | None:
+    """The run must say how often the model was asked."""
+    count = len(log.facts["meter"].read)
+    hint = "`steps` counts how often the model was asked, the last time included. Where do you count?"
+    if "steps" not in log.returned:
+        return Fault('the dict that came back has no "steps"', hint)
+    if log.returned["steps"] != count:
+        return Fault(
+            f'the model was asked {times(count)}, but "steps" was {json_text(log.returned["steps"])}', hint
+        )
+    return None
+
+
+def within_the_limits(logs: Logs) -> Fault | None:
+    """The whole night keeps to its limits."""
+    log = logs["whole night"]
+    meter: Meter = log.facts["meter"]
+    if meter.tokens > MAX_TOKENS or meter.usd > MAX_USD:
+        return Fault(
+            f"the night read {meter.tokens:,} tokens for {meter.usd:.2f} USD, {meter.read[-1]:,} tokens "
+            "in the last "
+            f"call; {MAX_TOKENS:,} tokens and {MAX_USD:.2f} USD are allowed",
+            "Every call reads the whole history again. Which part of it does the next decision need?",
+        )
+    return _wrong_steps(log)
+
+
+def stops_at_each_limit(logs: Logs) -> Fault | None:
+    """Given less, the run ends before it goes over, and says that there is no answer."""
+    for name in (
+        "few steps",
+        "few tokens",
+        "little money",
+        "steps not given",
+        "tokens not given",
+        "money not given",
+    ):
+        log = logs[name]
+        given = log.facts.get("given", True)
+        meter: Meter = log.facts["meter"]
+        ((limit, value),) = log.facts["limits"].items()
+        used = {"max_steps": len(meter.read), "max_tokens": meter.tokens, "max_usd": meter.usd}[limit]
+        unit = {"max_steps": "calls", "max_tokens": "tokens", "max_usd": "USD"}[limit]
+        what = f"with {limit}={value}" if given else f"with no {limit} given (so {value:,})"
+        if used > value:
+            return Fault(
+                f"{what} the run used {used:,.4g} {unit}"
+                if limit == "max_usd"
+                else f"{what} the run used {used:,} {unit}",
+                f"Look at {limit} before each call, with what that call will read added."
+                if given
+                else "Where no limit is given, those of the task hold. What stands in the first line of your "
+                "function?",
+            )
+        fault = crash(log)
+        if fault is not None:
+            return Fault(f"{what}: {fault.seen}", fault.hint)
+        stopped = log.returned.get("stopped")
+        if (
+            not isinstance(stopped, str)
+            or stopped in ("", "answered")
+            or log.returned.get("answer", "") is not None
+        ):
+            return Fault(
+                f"{what} the work was not finished; {_how_it_ended(log)}",
+                'A stopped run says why in "stopped", and its "answer" is None.',
+            )
+        if used < value if limit == "max_steps" and given else len(meter.read) < 4:
+            return Fault(
+                f"{what} the model was asked {times(len(meter.read))}; more would have been allowed",
+                "A limit may be used up. What do you compare with it?",
+            )
+        fault = _wrong_steps(log)
+        if fault is not None:
+            return Fault(f"{what} {fault.seen}", fault.hint)
+    return interrupt_leaves(logs)
+
+
+CHAIN = ("begins", "past_the_stuck", "once", "all_done", "within")
+
+EXERCISE = Exercise(
+    name="ex09_rescue_the_night",
+    title="Rescue the night",
+    scenarios=scenarios,
+    criteria=(
+        Criterion(
+            "begins",
+            1,
+            "matches the first invoices of the batch",
+            (
+                "Does the plain loop of ex01 get through the first invoices?",
+                "Begin with the loop of ex01 and the three new arguments.",
+            ),
+            begins,
+        ),
+        Criterion(
+            "past_the_stuck",
+            2,
+            "gets past the invoice that has no payment: it is flagged, and the work goes on",
+            (
+                "The model asks for the same payment again and again. Which exercise was about that?",
+                "The repeat guard of ex04: do not run the same request again, and add a note that tells "
+                "the model to "
+                "flag the invoice.",
+            ),
+            gets_past,
+            CHAIN[:1],
+        ),
+        Criterion(
+            "once",
+            1,
+            "handles no invoice twice and none wrongly",
+            (
+                "What can the model see of its last steps?",
+                "The goal and the last few steps must stay in the history word for word: the invoice, "
+                "its payments, "
+                "and what was recorded last.",
+            ),
+            once_and_right,
+            CHAIN[:2],
+        ),
+        Criterion(
+            "all_done",
+            2,
+            "finishes all 80 invoices and ends with the model's answer",
+            (
+                "What ended the run before the work was done?",
+                "With max_tokens=200,000 and about 240 calls a call may read some 800 tokens. Let the "
+                "model read the "
+                "goal and the last steps alone.",
+            ),
+            all_done,
+            CHAIN[:3],
+        ),
+        Criterion(
+            "within",
+            2,
+            "stays within 400 steps, 200,000 tokens and 1 USD for the whole night",
+            (
+                "How many tokens does call 200 read?",
+                "`compact` of ex07, or the goal with the last six steps, keeps each call below some 600 "
+                "tokens.",
+            ),
+            within_the_limits,
+            CHAIN[:4],
+        ),
+        Criterion(
+            "limits",
+            2,
+            "stops before it goes over any limit (steps, tokens or money), and lets Ctrl-C through",
+            (
+                "Which of your three limits is looked at, and when?",
+                "Before each call: steps, then tokens with `estimate_tokens` of what will be read, then "
+                "`PRICE.usd` of all "
+                "tokens.",
+            ),
+            stops_at_each_limit,
+            CHAIN,
+        ),
+    ),
+)

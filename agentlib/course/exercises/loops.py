@@ -1,0 +1,681 @@
+"""What every loop of the course must do: scenarios and criteria that several exercises share."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentlib.course.checking.fake_data import FAILURES, Tool, World, interrupt, tools_of
+from agentlib.course.checking.reading import (
+    call_words,
+    counted,
+    crash,
+    holds,
+    is_result,
+    position,
+    requests_in,
+    results_in,
+    sketch,
+    times,
+    wrong_end,
+)
+from agentlib.course.checking.simulator import TOO_OFTEN, shortened
+from agentlib.course.checking.spec import Criterion, Fault, Log, Logs, Scenario
+from agentlib.messages import Entry, answer, ask, json_text, short
+
+__all__ = [
+    "agent",
+    "answers_at_the_end",
+    "at_the_limit",
+    "begins_with_the_goal",
+    "endless",
+    "ends_with_the_answer",
+    "errand",
+    "fails_well",
+    "failures_become_results",
+    "interrupt_leaves",
+    "keeps_requests",
+    "keeps_results",
+    "loop_scenarios",
+    "runs_the_tool",
+    "script",
+    "still_a_loop",
+    "stops_at_the_limit",
+]
+
+Model = Callable[[list[Entry]], Any]
+
+
+def script(replies: list[Entry], then: Callable[[int], Entry] | None = None) -> Model:
+    """A model that gives these replies in turn. then: makes the further ones from their number, from 0."""
+    count = 0
+
+    def model(history: list[Entry]) -> Any:
+        nonlocal count
+        count += 1
+        if count <= len(replies):
+            return replies[count - 1]
+        if then is None:
+            raise AssertionError("the limit of calls comes first")
+        return then(count - len(replies) - 1)
+
+    return model
+
+
+def agent(
+    goal: str,
+    model: Model,
+    tools: Mapping[str, Tool],
+    most_calls: int,
+    facts: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> Scenario:
+    """One call of `run_agent`. most_calls: the model may be asked so often; one call more ends the run."""
+    return Scenario(
+        "run_agent",
+        (model, dict(tools), goal),
+        kwargs,
+        max_calls={"model": most_calls, "tools": 20 * most_calls},
+        facts={"goal": goal, **(facts or {})},
+    )
+
+
+def errand(world: World, spare: int = 0, *, own_tools: bool = False, **more: Any) -> Scenario:
+    """Three requests of two tools, then the answer. The third result is 0.
+
+    spare: steps that are left over at the end. own_tools: each request is for a tool of its own.
+    """
+    first, second = world.tool_name(), world.tool_name()
+    tools = [first, second, world.tool_name() if own_tools else first]
+    done = [
+        (world.request(tool), result)
+        for tool, result in zip(tools, [world.result(), world.result(), 0], strict=True)
+    ]
+    return _errand(world, done, world.answer(), spare, more)
+
+
+def long_errand(world: World, spare: int = 0, **more: Any) -> Scenario:
+    """Seven requests, each for a tool of its own: one has no input, and the results are of many kinds.
+
+    The answer has two lines, and the keys of a reply come in another order.
+    """
+    report = "; ".join(f"{world.number()} in {world.place()}" for _ in range(20))
+    results = [world.result(), "", None, report, world.result(), world.result()]
+    done = [(world.request(world.tool_name()), result) for result in results]
+    done.insert(world.rng.randrange(1, 4), (ask(world.tool_name()), world.result()))
+    turned = [(dict(reversed(list(request.items()))), result) for request, result in done]
+    return _errand(world, turned, f"{world.answer()}\n{world.answer()}", spare, more)
+
+
+def _errand(world: World, done: list[tuple[Entry, Any]], text: str, spare: int, more: Entry) -> Scenario:
+    requests, results = [request for request, _ in done], [result for _, result in done]
+    by_tool: dict[str, list[Any]] = {}
+    for request, result in done:
+        by_tool.setdefault(request["tool"], []).append(result)
+    facts = {"requests": requests, "results": results, "answer": text}
+    model = script([*requests, answer(text)])
+    steps = len(requests) + 1
+    return agent(world.goal(), model, tools_of(by_tool), steps, facts, max_steps=steps + spare, **more)
+
+
+def endless(world: World, limit: int, default: bool = False, **more: Any) -> Scenario:
+    """A model that asks for something new at every call. default: the limit is not given."""
+    tool = world.tool_name()
+    requests = [world.request(tool) for _ in range(limit + 2)]
+    model = script(requests)
+    kwargs = more if default else {"max_steps": limit, **more}
+    facts = {"limit": limit, "given": not default}
+    return agent(world.goal(), model, tools_of({tool: []}), limit + 1, facts, **kwargs)
+
+
+def failing(world: World, **more: Any) -> Scenario:
+    """A tool that fails in several ways, one after the other, then an answer. One message is long."""
+    tool = world.tool_name()
+    kinds = [*world.rng.sample(FAILURES[2:], 1), *FAILURES[:2], TypeError, Exception]
+    world.rng.shuffle(kinds)
+    messages = [world.failure() for _ in kinds]
+    messages[-1] = "; ".join([messages[-1], *(world.failure() for _ in range(4))])
+    requests = [world.request(tool) for _ in kinds]
+    text = world.answer()
+    errors = [kind(message) for kind, message in zip(kinds, messages, strict=True)]
+    facts = {
+        "requests": requests,
+        "messages": messages,
+        "kinds": [kind.__name__ for kind in kinds],
+        "answer": text,
+    }
+    model = script([*requests, answer(text)])
+    steps = len(requests) + 1
+    return agent(world.goal(), model, tools_of({tool: errors}), steps, facts, max_steps=steps + 2, **more)
+
+
+def unknown_tool(world: World) -> Scenario:
+    """A request for a tool that is not there, then one for a tool that is, then an answer."""
+    tool, missing = world.tool_name(), world.tool_name()
+    requests = [world.request(missing), world.request(tool)]
+    result, text = world.result(), world.answer()
+    facts = {"requests": requests, "missing": missing, "result": result, "answer": text}
+    model = script([*requests, answer(text)])
+    return agent(world.goal(), model, tools_of({tool: [result]}), 3, facts, max_steps=6)
+
+
+def loop_scenarios(world: World, default_steps: int = 10, *, own_tools: bool = False) -> dict[str, Scenario]:
+    """The scenarios for what every loop must do.
+
+    default_steps: the limit where none is given. own_tools: the first errand asks no tool twice.
+    """
+    rng = world.rng
+    tool = world.tool_name()
+    return {
+        "errand": errand(world, spare=rng.randrange(1, 4), own_tools=own_tools),
+        "second errand": long_errand(world, spare=rng.randrange(1, 4)),
+        "answer at the last step": errand(world),
+        "endless": endless(world, rng.randrange(3, 6)),
+        "one step": endless(world, 1),
+        "many steps": endless(world, rng.randrange(15, 19)),
+        "default limit": endless(world, default_steps, default=True),
+        "failing": failing(world),
+        "unknown tool": unknown_tool(world),
+        "interrupt in a tool": agent(
+            world.goal(), script([], lambda number: world.request(tool)), {tool: interrupt}, 3, max_steps=3
+        ),
+        "interrupt in the model": agent(world.goal(), interrupt, tools_of({tool: []}), 3, max_steps=3),
+    }
+
+
+# --- criteria
+
+
+def begins_with_the_goal(logs: Logs) -> Fault | None:
+    """The first call of each run reads the goal and nothing else."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        goal = log.facts["goal"]
+        if not log.asks:
+            fault = crash(log)
+            if fault is not None:
+                return fault
+            came = shortened(json_text(log.outcome.get("returned")))
+            return Fault(
+                f"the model was never asked; the function returned {came}",
+                "The model is a function. How do you call it, and with what?",
+            )
+        asked = log.asks[0]
+        if len(asked.args) + len(asked.kwargs) != 1 or not asked.args:
+            return Fault(
+                f"the model was called with {len(asked.args)} positional and "
+                f"{counted(len(asked.kwargs), 'named value')}",
+                "The model takes one thing: the history.",
+            )
+        history = asked.args[0]
+        if not isinstance(history, list):
+            return Fault(
+                f"the first call got {shortened(json_text(history))}, which is no list",
+                "The history is a list of dicts. What is its first entry?",
+            )
+        if len(history) > 1 and isinstance(history[-1], dict) and history[-1].get("text") == goal:
+            return Fault(
+                f"a new run began with {counted(len(history), 'entry', 'entries')}: {sketch(history)}",
+                "Something is left over from the run before. Where is the list made: inside the function, or "
+                "once when it is defined?",
+            )
+        if len(history) != 1:
+            return Fault(f"the first call read {len(history)} entries, not one: {sketch(history)}")
+        entry = history[0]
+        text = entry.get("text") if isinstance(entry, dict) else None
+        if not isinstance(text, str) or goal not in text:
+            return Fault(f'the first entry was {shortened(json_text(entry))}; the goal is not its "text"')
+        if entry.get("role") != "user":
+            return Fault(
+                f'the first entry has the role {json_text(entry.get("role"))}, not "user"',
+                "Who speaks in the first entry? Its `role` says so.",
+            )
+    return None
+
+
+def runs_the_tool(logs: Logs) -> Fault | None:
+    """Each tool that was asked for runs once, with its input, before the model is asked again."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        fault = _runs(log, log.facts["requests"])
+        if fault is not None:
+            return fault
+    return None
+
+
+def _runs(log: Log, requests: list[Entry]) -> Fault | None:
+    known = set(log.scenario.args[1])
+    number = 0  # of the request that waits for its tool
+    waiting = False
+    for call in log.calls:
+        if call.name == "model":
+            if waiting:
+                wanted = requests[number]
+                return Fault(
+                    f"the model asked for {call_words(wanted['tool'], wanted['input'])}; no tool ran "
+                    "before it was "
+                    "asked again",
+                    "Which line calls the tool? Is it reached for every request?",
+                )
+            reply = call.answer.get("gave")
+            waiting = isinstance(reply, dict) and reply.get("type") == "tool" and reply["tool"] in known
+            continue
+        wanted = requests[min(number, len(requests) - 1)]
+        asked = call_words(wanted["tool"], wanted["input"])
+        if not waiting:
+            return Fault(
+                f"{call.tool} ran once more though nobody had asked: {call_words(call.tool, call.kwargs)}",
+                "One request, one run. Is the tool called in two places?",
+            )
+        if call.args:
+            return Fault(
+                f"{call.tool} was called with {shortened(json_text(call.args))} in one piece",
+                "The input is a dict of named arguments. How do you hand a dict to a function as named "
+                "arguments?",
+            )
+        if call.tool != wanted["tool"] or json_text(call.kwargs) != json_text(wanted["input"]):
+            if call.tool == wanted["tool"] and call.kwargs == wanted["input"]:
+                pass  # another order of keys is the same input
+            else:
+                return Fault(
+                    f"the model asked for {asked}, but {call_words(call.tool, call.kwargs)} ran",
+                    "The tool's name and its input both come from the reply, unchanged.",
+                )
+        waiting = False
+        number += 1
+    if waiting:
+        fault = crash(log)
+        wanted = requests[number]
+        asked = call_words(wanted["tool"], wanted["input"])
+        if fault is not None:
+            return Fault(f"the model asked for {asked}; then: {fault.seen}", fault.hint)
+        return Fault(
+            f"the model asked for {asked}; no tool ran, and the function returned "
+            f"{shortened(json_text(log.outcome.get('returned')))}",
+            'A reply whose "type" is "tool" is a request. What does your loop do with it?',
+        )
+    return None
+
+
+def _next_history(log: Log, number: int) -> list[Any] | None:
+    """The history that the call after request `number` (from 0) read; None if there was no such call."""
+    histories = log.histories
+    return histories[number + 1] if number + 1 < len(histories) else None
+
+
+def _not_asked_again(log: Log, after: str) -> Fault:
+    fault = crash(log)
+    if fault is not None:
+        return Fault(f"after {after}: {fault.seen}", fault.hint)
+    return Fault(
+        f"after {after} the model was not asked again; the function returned "
+        f"{shortened(json_text(log.outcome.get('returned')))}",
+        "A result is no end. What has to happen after it, so that the model can read it?",
+    )
+
+
+def keeps_requests(logs: Logs) -> Fault | None:
+    """Every later call reads the requests that the model made before, as they were."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        requests = log.facts["requests"]
+        for number in range(len(requests)):
+            history = _next_history(log, number)
+            if history is None:
+                return _not_asked_again(log, f"the result of request {number + 1}")
+            for earlier in range(number + 1):
+                wanted = requests[earlier]
+                place = position(history, wanted["tool"], wanted["input"])
+                asked = call_words(wanted["tool"], wanted["input"])
+                if place < 0:
+                    seen = (
+                        f"call {number + 2} read {sketch(history)}; its own request for {asked} was missing"
+                    )
+                    if not any(_is_the_goal(entry, log) for entry in history):
+                        size = counted(len(history), "entry", "entries")
+                        return Fault(
+                            f"call {number + 2} read {size}: {sketch(history)}; its own request for {asked} "
+                            "was missing, and the goal too",
+                            "What do you hand to the model? Every call reads the whole history, from the "
+                            "goal on.",
+                        )
+                    if earlier < number:
+                        return Fault(
+                            f"call {number + 2} read {sketch(history)}; the earlier request for {asked} "
+                            "was gone",
+                            "The history has to grow. Which line makes it anew, or throws older entries "
+                            "away?",
+                        )
+                    if any(_is_odd(entry, requests) for entry in history):
+                        return Fault(
+                            seen,
+                            "The reply itself goes into the history, whole and unchanged. What stands there "
+                            "in its place?",
+                        )
+                    return Fault(seen)
+                copies = sum(position([entry], wanted["tool"], wanted["input"]) == 0 for entry in history)
+                if copies > 1:
+                    return Fault(
+                        f"call {number + 2} read {sketch(history)}; one request stands there {times(copies)}",
+                        "Each reply goes into the history once. How many lines put it in?",
+                    )
+            if not _is_the_goal(history[0], log):
+                return Fault(
+                    f"call {number + 2} read {sketch(history)}; the goal was no longer at the start",
+                    "The model remembers nothing. What does it need in every call, besides the latest news?",
+                )
+    return None
+
+
+def _is_the_goal(entry: Any, log: Log) -> bool:
+    return isinstance(entry, dict) and log.facts["goal"] in str(entry.get("text"))
+
+
+def _is_odd(entry: Any, requests: list[Entry]) -> bool:
+    """Whether an entry is none of the requests that were made, no result and nothing that a user says."""
+    known = any(position([entry], request["tool"], request["input"]) == 0 for request in requests)
+    user = isinstance(entry, dict) and entry.get("role") == "user"
+    return not (known or user or is_result(entry))
+
+
+def keeps_results(logs: Logs) -> Fault | None:
+    """Every later call reads each result behind its request."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        requests, results = log.facts["requests"], log.facts["results"]
+        first_read: list[Any] = []
+        for number in range(len(requests)):
+            history = _next_history(log, number) or []
+            fault = _result_behind(history, number + 2, requests[number], results[number])
+            if fault is not None:
+                return fault
+            kept = results_in(history)
+            if len(kept) < number + 1:
+                return Fault(
+                    f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
+                    "Earlier results must stay. Which line throws them away?",
+                )
+            if len(kept) > number + 1:
+                return Fault(
+                    f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
+                    "One request, one result. How many lines put a result into the history?",
+                )
+            for earlier, (before, now) in enumerate(zip(first_read, kept, strict=False)):
+                if json_text(before) != json_text(now):
+                    request = requests[earlier]
+                    asked = call_words(request["tool"], request["input"])
+                    return Fault(
+                        f"call {number + 2} read another result for {asked} than the calls before: "
+                        f"{shortened(json_text(now))}, not {shortened(json_text(before))}",
+                        "What is in the history stays as it is. Is one and the same dict or list put in "
+                        "again and again? Make a new one for each result.",
+                    )
+            first_read = kept
+    return None
+
+
+def _how_many(results: int, requests: int) -> str:
+    return f"{counted(results, 'result')} for {counted(requests, 'request')}"
+
+
+def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -> Fault | None:
+    asked = call_words(request["tool"], request["input"])
+    place = position(history, request["tool"], request["input"])
+    behind = history[place + 1 :]
+    kept = results_in(behind)
+    gave = shortened(json_text(result))
+    if not kept:
+        before = history[:place]
+        if is_result(history[place - 1]) and len(results_in(before)) > len(requests_in(before)):
+            return Fault(
+                f"call {call} read {sketch(history)}: the result stands before its request",
+                "First the request, then its result. Which of your two `append` lines runs first?",
+            )
+        odd = [entry for entry in behind if isinstance(entry, dict)]
+        if odd:
+            return Fault(
+                f"call {call} read {sketch(history)}; what stands behind the request is "
+                f"{shortened(json_text(odd[-1]))}",
+                'A result is an entry with the role "tool". Compare yours with the task.',
+            )
+        if not result:
+            return Fault(
+                f"call {call} read {sketch(history)}; the result of {asked}, {in_python(result)}, was not "
+                "recorded",
+                "Nothing, 0 and an empty text are results too. Under which condition does yours go into the "
+                "history?",
+            )
+        return Fault(f"call {call} read {sketch(history)}; the result of {asked} was missing")
+    said_nothing = result is None or result == ""  # any words for it will do
+    if not is_result(behind[0]):
+        return Fault(
+            f"call {call} read {sketch(history)}; the result does not follow its request",
+            "Nothing stands between a request and its result. What did you put there?",
+        )
+    entries = [entry for entry in behind if is_result(entry)]
+    if "result" not in entries[-1]:
+        return Fault(
+            f'the tool entry has the keys {", ".join(map(repr, entries[-1]))}, and no "result"',
+            'The tool\'s result stands under the key "result".',
+        )
+    if not said_nothing and not any(holds(value, result) for value in kept):
+        return Fault(
+            f"the tool gave {gave}; the history holds {shortened(json_text(kept[-1]))}",
+            "What the tool gave goes into the history. Even 0 is a result."
+            if result == 0
+            else "What the tool gave goes into the history. What stands there in its place?",
+        )
+    return None
+
+
+def in_python(value: Any) -> str:
+    """Write a value as it stands in the learner's code, in a few words."""
+    return shortened(json_text(value)) if isinstance(value, (str, dict, list)) else str(value)
+
+
+def still_a_loop(logs: Logs) -> Fault | None:
+    """All that ex01 asks for, up to the answer."""
+    return (
+        begins_with_the_goal(logs)
+        or runs_the_tool(logs)
+        or keeps_requests(logs)
+        or keeps_results(logs)
+        or ends_with_the_answer(logs)
+    )
+
+
+def fails_well(logs: Logs) -> Fault | None:
+    """Failures become results, and Ctrl-C leaves."""
+    return failures_become_results(logs) or interrupt_leaves(logs)
+
+
+def ends_with_the_answer(logs: Logs) -> Fault | None:
+    """The answer ends the run, at once, with the dict that the task asks for."""
+    for name in ("errand", "second errand"):
+        log = logs[name]
+        fault = answers_at_the_end(log, len(log.facts["requests"]) + 1)
+        if fault is not None:
+            return fault
+    return None
+
+
+def answers_at_the_end(log: Log, steps: int) -> Fault | None:
+    """One run must end with the model's answer after so many steps."""
+    if log.outcome.get("ended") == TOO_OFTEN and len(log.asks) > steps:
+        return Fault(
+            f"call {steps} gave an answer; the model was asked once more all the same",
+            "An answer ends the run at once. Which line leaves the loop, and under which condition?",
+        )
+    return wrong_end(log, log.facts["answer"], steps, "answered")
+
+
+def stops_at_the_limit(logs: Logs) -> Fault | None:
+    """Never more than max_steps calls, never fewer, and an honest end."""
+    for name in ("endless", "one step", "many steps", "default limit"):
+        log = logs[name]
+        fault = at_the_limit(log, log.facts["limit"])
+        if fault is not None:
+            return fault
+    log = logs["answer at the last step"]
+    steps = len(log.facts["requests"]) + 1
+    if log.returned.get("stopped") == "step limit" or len(log.asks) < steps:
+        return Fault(
+            f"with max_steps={steps} the answer comes in call {steps}, the last one that is allowed; the "
+            "model was "
+            f"asked {times(len(log.asks))} and the run ended as {json_text(log.returned.get('stopped'))}",
+            "The last allowed call counts in full: an answer in it is an answer. When do you look at the "
+            "limit?",
+        )
+    return answers_at_the_end(log, steps)
+
+
+def at_the_limit(log: Log, limit: int) -> Fault | None:
+    """One run must end at the step limit, with no answer."""
+    is_given = log.facts.get("given", True)
+    given = f"max_steps={limit}" if is_given else f"no max_steps given (so {limit})"
+    # It comes after the runs in which a limit is given, so these are in order.
+    default = (
+        None
+        if is_given
+        else f"Your count is right where max_steps is given. Which number stands behind `max_steps=` in your "
+        f"first line? The task wants {limit}."
+    )
+    asked = len([call for call in log.asks if "end" not in call.answer])
+    if asked > limit:
+        return Fault(
+            f"with {given} the model was asked a call too many: call {limit + 1} was made",
+            default
+            or "Count with max_steps=1 on paper: how often is the model asked? The limit is looked at "
+            "before a call.",
+        )
+    if "returned" not in log.outcome:
+        fault = crash(log)
+        after = counted(asked, "call")
+        return Fault(f"with {given}, after {after}: {fault.seen}", fault.hint) if fault else None
+    if asked < limit:
+        return Fault(
+            f"with {given} the model was asked {times(asked)}",
+            default
+            or "All the steps that are allowed may be used. From which number does your count start, and "
+            "where does it end?",
+        )
+    return wrong_end(log, None, limit, "step limit")
+
+
+def failures_become_results(logs: Logs) -> Fault | None:
+    """A tool's failure and an unknown tool come back as results, and the run goes on."""
+    return _tool_failures(logs["failing"]) or _unknown(logs["unknown tool"])
+
+
+def _tool_failures(log: Log) -> Fault | None:
+    facts = log.facts
+    in_a_row = 0
+    for call in log.calls:
+        in_a_row = in_a_row + 1 if call.tool else 0
+        if in_a_row > 1:
+            return Fault(
+                f"{call.tool} failed, and ran again before the model was asked again",
+                "Your loop runs a failed tool again by itself. Whether to try again is the model's decision.",
+            )
+    for number, (request, message, kind) in enumerate(
+        zip(facts["requests"], facts["messages"], facts["kinds"], strict=True)
+    ):
+        what = f'{request["tool"]} raised {kind}("{short(message, 60)}")'
+        history = _next_history(log, number)
+        if history is None:
+            return _end_after_failure(log, what)
+        kept = results_in(history)
+        if len(kept) <= number or (not is_result(history[-1]) and not is_result(history[-2])):
+            return Fault(
+                f"{what}; call {number + 2} read {sketch(history)}, with no result for it",
+                "A request without a result leaves the model in the dark. What do you append when the "
+                "tool fails?",
+            )
+        if message not in str(kept[-1]) and message not in json_text(kept[-1]):
+            return Fault(
+                f"{what}; the result that the model reads is {shortened(json_text(kept[-1]))}",
+                "The tool's own message says what went wrong; the model needs these very words. Where do "
+                "they get lost?",
+            )
+    return answers_at_the_end(log, len(facts["requests"]) + 1)
+
+
+def _end_after_failure(log: Log, what: str) -> Fault:
+    fault = crash(log)
+    if fault is not None:
+        return Fault(
+            f"{what}; it left your function as {fault.seen}",
+            "A failing tool must not end the run. Which line can raise, and what stands around it?",
+        )
+    return Fault(
+        f"{what}; after that the model was not asked again, and the function returned "
+        f"{shortened(json_text(log.outcome.get('returned')))}",
+        "A failure is a result like any other: record it and let the model read it.",
+    )
+
+
+def _unknown(log: Log) -> Fault | None:
+    facts = log.facts
+    what = f'the model asked for "{facts["missing"]}", which is not in `tools`'
+    history = _next_history(log, 0)
+    if history is None:
+        fault = crash(log)
+        if fault is not None:
+            return Fault(
+                f"{what}; then: {fault.seen}",
+                "The model may misspell a name. What does `tools[...]` do with a key that is not there?",
+            )
+        return _not_asked_again(log, "a request for an unknown tool")
+    if log.tool_runs and len(log.asks) > 1 and log.calls[1].tool:
+        return Fault(
+            f"{what}; {log.calls[1].tool} ran instead", "Only the tool that was asked for may run, or none."
+        )
+    kept = results_in(history)
+    if not kept:
+        return Fault(
+            f"{what}; call 2 read {sketch(history)}, with no result for it",
+            "An unknown tool gets a result too, so that the model can mend its request.",
+        )
+    if facts["missing"] not in json_text(kept[-1]):
+        return Fault(
+            f"{what}; the result that the model reads is {shortened(json_text(kept[-1]))}",
+            "Say in the result which name was unknown.",
+        )
+    second = _next_history(log, 1)
+    if second is None:
+        return _not_asked_again(log, "a request for an unknown tool and one for a known tool")
+    return answers_at_the_end(log, 3)
+
+
+def interrupt_leaves(logs: Logs) -> Fault | None:
+    """Ctrl-C leaves the function, whether it comes in a tool or in the model."""
+    for name, where in (("interrupt in a tool", "a tool"), ("interrupt in the model", "the model")):
+        log = logs[name]
+        pressed = [place for place, call in enumerate(log.calls) if "interrupt" in call.answer]
+        if "interrupted" in log.outcome and pressed[:1] == [len(log.calls) - 1]:
+            continue
+        if "interrupted" in log.outcome:
+            then = "it went on, and only a later one ended it"
+        elif "returned" in log.outcome:
+            then = f"the function returned {shortened(json_text(log.outcome['returned']))}"
+        else:
+            fault = crash(log)
+            then = fault.seen if fault else "it went on"
+        return Fault(
+            f"a person pressed Ctrl-C while {where} was at work; then: {then}",
+            f"Ctrl-C raises KeyboardInterrupt. Which `except` of yours catches it when it comes in {where}?",
+        )
+    return None
+
+
+def failures_as_in_ex01(points: int, needs: tuple[str, ...]) -> Criterion:
+    """Make the criterion of every loop built on ex01's: what held there must still hold."""
+    return Criterion(
+        "failures",
+        points,
+        "turns failures into results and lets Ctrl-C through, as in ex01",
+        (
+            "Is the `try` around the tool call still there?",
+            "`except Exception as problem` around the tool call alone, with `str(problem)` in the result.",
+        ),
+        fails_well,
+        needs,
+    )

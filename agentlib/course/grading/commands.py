@@ -1,0 +1,272 @@
+"""The command `grade` of `python -m agentlib`."""
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentlib.course.grading.batch import Batch, EarlyPool, Task, grade_folder, grade_task
+from agentlib.course.grading.cluster import connect
+from agentlib.course.grading.collect import find_submissions
+from agentlib.course.grading.grade import Row
+from agentlib.course.grading.limits import Limits
+from agentlib.course.grading.results import without_number, write_results
+from agentlib.course.grading.sandbox import RUNGS, Rung
+from agentlib.course.grading.sandbox_root import Home, temporary_home
+from agentlib.course.grading.selection import SandboxError, banner, choose_rung
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+__all__ = ["add_grade"]
+
+
+def limit(text: str) -> tuple[str, float]:
+    """Read a limit such as "memory_mb=256"; anything else raises `argparse.ArgumentTypeError`."""
+    name, _, value = text.partition("=")
+    known = {field.name: field.type for field in fields(Limits)}
+    try:
+        number = float(value) if known[name] is float else int(value)
+    except (KeyError, ValueError):
+        number = 0
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"not NAME=NUMBER with a NAME of {', '.join(known)}: {text!r}")
+    return name, number
+
+
+def number_of_workers(text: str) -> int:
+    """Read a number of workers; what is not one raises `argparse.ArgumentTypeError`."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"a whole number, 1 or more, is wanted, not {text!r}")
+    return number
+
+
+def address(text: str) -> str:
+    """Read a scheduler's address such as "tcp://10.0.0.1:8786"; else raises `argparse.ArgumentTypeError`."""
+    if not re.fullmatch(r"(?:(?:tcp|tls|wss?|ucxx?)://)?[^\s/]+:[0-9]{1,5}", text):
+        raise argparse.ArgumentTypeError(f"not an address such as tcp://10.0.0.1:8786: {text!r}")
+    return text
+
+
+def cores() -> int:
+    """How many processors this process may use; as many are graded at a time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Graders:
+    """Who grades: processes on this machine, in the home that is given, or a cluster.
+
+    work: grades one task. rung, home: where; None = each worker of the cluster has its own. said: banners.
+    still_there: raises OSError if nobody is left who grades; None = that cannot be.
+    """
+
+    make_executor: Callable[[int], Executor]
+    workers: int
+    work: Callable[[Task], Row] = grade_task
+    rung: Rung | None = None
+    home: Home | None = None
+    said: tuple[str, ...] = ()
+    still_there: Callable[[], None] | None = None
+
+
+@contextlib.contextmanager
+def graders(arguments: argparse.Namespace, limits: Limits) -> Iterator[Graders]:
+    """Prepare who grades, on a cluster or on this machine. Raises SandboxError, OSError and ImportError."""
+    require, only = arguments.require_isolation, arguments.isolation
+    if arguments.dask:
+        with connect(arguments.dask, limits, require, only) as cluster:
+            yield Graders(
+                cluster.make_executor,
+                cluster.workers,
+                cluster.work,
+                said=cluster.said,
+                still_there=cluster.still_there,
+            )
+    else:
+        workers = arguments.workers or cores()
+        early = EarlyPool(workers, now=cores())
+        with contextlib.closing(early), temporary_home() as home:
+            choice = choose_rung(home, limits, require, only)
+            yield Graders(early, workers, rung=choice.rung, home=home, said=(banner(choice),))
+
+
+OURS = {"results", "feedback", "grades.csv", "grades.json", "class.html"}
+COURSE_DIR = Path(__file__).resolve().parents[3]
+
+
+def folder_problem(folder: Path, out: Path, *, resume: bool) -> str:
+    """Say in one line why a folder cannot be graded into another, "" if it can.
+
+    resume: results that are there are no hindrance.
+    """
+    if folder.is_file():
+        return f"{folder} is a file. Put it into a folder, and grade that."
+    if not folder.is_dir():
+        return f"There is no folder {folder}."
+    if folder.resolve() == COURSE_DIR and (COURSE_DIR / "solutions").is_dir():
+        return f"{folder} is the course itself; choose the folder with the submissions."
+    if out.resolve().is_relative_to(folder.resolve()):
+        return "The results cannot stand in the folder that is graded; choose another --out."
+    if out.exists() and not out.is_dir():
+        return f"{out} is a file; choose another --out."
+    if other_things(out):
+        return f"{out} holds other things ({other_things(out)[0]}); choose another --out."
+    if not resume and kept_results(out):
+        return f"{out} holds results. Go on with --resume, or choose another --out."
+    if not find_submissions(folder):
+        return f"In {folder} is no notebook (.ipynb) and no archive (.zip)."
+    return ""
+
+
+def other_things(out: Path) -> list[str]:
+    """List what is in a folder for results and does not come from grading."""
+
+    def is_ours(path: Path) -> bool:
+        known = path.name in OURS or path.name.startswith("grades_")
+        return known and path.is_dir() == (path.name in ("results", "feedback"))
+
+    theirs = [path.name for path in out.iterdir() if not is_ours(path)] if out.is_dir() else []
+    results = (out / "results").iterdir() if (out / "results").is_dir() else ()
+    return sorted(
+        theirs + [path.name for path in results if path.is_dir() or path.suffix not in (".json", ".part")]
+    )
+
+
+def kept_results(out: Path) -> dict[str, bytes]:
+    """Read the results in a folder: for the name of each file, its content."""
+    return {path.name: path.read_bytes() for path in (out / "results").glob("*.json")}
+
+
+def taken_over(before: dict[str, bytes], after: dict[str, bytes]) -> str:
+    """Say how many of the results that were there before still hold."""
+    same = sum(after.get(name) == content for name, content in before.items())
+    if same:
+        return f"{same} of {len(before)} earlier results still hold."
+    return (
+        f"None of the {len(before)} earlier results still holds: the course, the submissions, the limits, "
+        "the seed or the isolation are others."
+    )
+
+
+def run_grade(arguments: argparse.Namespace) -> int:
+    """Grade a folder. Returns 0, or 2 if that cannot be done."""
+    folder, out = Path(arguments.folder), Path(arguments.out)
+    problem_here = folder_problem(folder, out, resume=arguments.resume)
+    if problem_here:
+        print(problem_here, file=sys.stderr)
+        return 2
+    before = kept_results(out)
+    limits = replace(Limits(), **dict(arguments.limit))
+    try:
+        with graders(arguments, limits) as who:
+            print("\n".join(who.said), file=sys.stderr)
+            batch = Batch(
+                folder,
+                out,
+                who.rung,
+                who.home,
+                limits,
+                arguments.seed,
+                arguments.workers or who.workers,
+                arguments.resume,
+                f"{arguments.require_isolation} {arguments.isolation}",
+            )
+            rows = grade_folder(
+                batch, who.make_executor, progress_bar(arguments.quiet), who.work, who.still_there
+            )
+    except ImportError as problem:
+        print(f'{problem}. Run: {sys.executable} -m pip install -e ".[cluster]"', file=sys.stderr)
+        return 2
+    except (SandboxError, OSError) as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nStopped. What was graded is kept; go on with --resume.", file=sys.stderr)
+        return 130
+    write_results(rows, out, arguments.format)
+    counts = Counter(row.status for row in rows)
+    said = ", ".join(f"{count} {status}" for status, count in counts.items())
+    if before:
+        print(taken_over(before, kept_results(out)))
+    if arguments.format:
+        print(without_number(rows, arguments.format) or "Every student has a number.", file=sys.stderr)
+    handed_in = f"{len(rows)} submission{'' if len(rows) == 1 else 's'}"
+    print(f"{handed_in}: {said}. Results: {out / 'grades.csv'}, {out / 'class.html'}")
+    if not any(row.exercise for row in rows):
+        print(f"Nothing in {folder} is an exercise of this course. Is it the right folder?", file=sys.stderr)
+        return 2
+    return 0
+
+
+def progress_bar(quiet: bool) -> "Progress | None":
+    """Make a progress bar with the time left; None if there is to be none."""
+    return None if quiet else Progress()
+
+
+class Progress:
+    """Shows how many rows are there, and how long the rest will take."""
+
+    def __init__(self) -> None:
+        from tqdm import tqdm  # noqa: PLC0415  loaded when it is shown
+
+        self.bar = tqdm(unit="submission", leave=False)
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show this many of so many."""
+        self.bar.total = total
+        self.bar.update(done - self.bar.n)
+        if done == total:
+            self.bar.close()
+
+
+def add_grade(commands: "Commands") -> None:
+    """Add `grade` to the command line."""
+    parser = commands.add_parser(
+        "grade",
+        help="grade a folder of submitted notebooks",
+        description="Grade every submitted exercise in a folder; the learners' code runs isolated.",
+        epilog="Names of students come from folders and files as nbgrader, Moodle and Canvas lay them out.",
+    )
+    names = [rung.name for rung in RUNGS]
+    parser.add_argument("folder", help="the folder with the submissions")
+    parser.add_argument("--out", required=True, help="the folder for results")
+    parser.add_argument("--resume", action="store_true", help="take over results in --out that still hold")
+    parser.add_argument("--seed", type=int, default=0, help="of the batch; each student's own comes from it")
+    parser.add_argument(
+        "--workers", type=number_of_workers, help="how many are graded at a time (default: one a core)"
+    )
+    parser.add_argument(
+        "--dask", type=address, metavar="ADDRESS", help="grade on the Dask cluster with this scheduler"
+    )
+    parser.add_argument("--isolation", choices=names, help="take this isolation, even if a safer one works")
+    parser.add_argument(
+        "--require-isolation", choices=names, help="grade nothing if only weaker isolation than this works"
+    )
+    parser.add_argument(
+        "--limit",
+        type=limit,
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help=f"set a limit; they are {', '.join(field.name for field in fields(Limits))}",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("canvas", "moodle"),
+        default="",
+        help="write tables that Canvas or Moodle imports, too",
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(run=run_grade)

@@ -1,0 +1,334 @@
+"""The rungs of the isolation ladder: ways to start a child, from the safest down."""
+
+import json
+import os
+import platform
+import secrets
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from agentlib.course.grading.containers import (
+    client_environment,
+    container_command,
+    container_missing,
+    remove_container,
+)
+from agentlib.course.grading.limits import Limits
+from agentlib.course.grading.sandbox_root import Home, package_folders
+from agentlib.course.grading.syscalls import call_filter
+
+__all__ = ["PROMISES", "RUNGS", "Rung", "Started"]
+
+PROMISES = {
+    "network": "no network",
+    "files": "no files but its own",
+    "processes": "no reach into other processes",
+    "forks": "a limit on processes",
+    "memory": "a limit on memory",
+    "disk": "a limit on the size of a file",
+    "space": "a limit on all files together",
+    "time": "a limit on time",
+}
+"""What a rung may promise, in words for the banner."""
+
+MB = 1_000_000
+TMP = "/tmp"
+ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "Agg",  # plots are drawn, and no window is opened
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PATH": "/usr/bin:/bin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+"""Everything that a child gets to see of the environment, but for its home and its folder for files."""
+
+
+@dataclass
+class Started:
+    """A child that was started. user: the number that it must take on; None = it stays who it is.
+
+    folder: to be removed after the end; None = there is none outside the sandbox.
+    stop: ends what is not below the process, since a service started it; None = there is nothing.
+    guarded: the sandbox ends the child with itself, and lets it get no new rights; the child need not.
+    """
+
+    process: subprocess.Popen[bytes]
+    user: int | None = None
+    folder: Path | None = None
+    stop: Callable[[], None] | None = None
+    guarded: bool = False
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One way to start a child.
+
+    name: as it stands in results. keeps: what it promises, see `PROMISES`.
+    available: says why it cannot be tried at all here, "" if it can. start: starts a child.
+    """
+
+    name: str
+    keeps: frozenset[str]
+    available: Callable[[], str]
+    start: Callable[[Home, Limits], Started]
+
+
+def python() -> str:
+    """The Python behind this one: an environment of its own could lead to the project's folder."""
+    return os.path.realpath(sys.executable)
+
+
+def start_command(home: str, packages: Iterable[str]) -> list[str]:
+    """The command line of a child; home, packages: as the child sees them."""
+    return [python(), "-I", "-S", f"{home}/start.py", home, *packages]
+
+
+def spawn(
+    command: list[str],
+    environment: dict[str, str],
+    folder: Path | None = None,
+    pass_fds: tuple[int, ...] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a command in a session of its own, with three pipes."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=folder,
+        bufsize=0,
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )
+
+
+def other_user() -> int:
+    """A user number for one child, and for nothing else on the machine.
+
+    Nothing gives out the numbers from 65536 to 99999: before them come people and services, behind them the
+    users inside containers. Each child has one of its own: limits on processes count by user.
+    """
+    return 65_536 + secrets.randbelow(34_464)
+
+
+def is_root() -> bool:
+    """Whether this process may do everything."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+# --- bubblewrap
+
+
+def bubblewrap_missing() -> str:
+    """Why bubblewrap cannot be tried."""
+    if sys.platform != "linux":
+        return "needs Linux"
+    return "" if shutil.which("bwrap") else "is not installed (Debian, Ubuntu: apt-get install bubblewrap)"
+
+
+def system_mounts() -> list[str]:
+    """Mounts of what a program needs of the system, to read only."""
+    words = []
+    for name in ("/usr", "/lib", "/lib32", "/lib64", "/bin"):
+        path = Path(name)
+        if path.is_symlink():
+            words += ["--symlink", os.readlink(path), name]
+        elif path.is_dir():
+            words += ["--ro-bind", name, name]
+    base = Path(sys.base_prefix).resolve()
+    if not base.is_relative_to("/usr"):
+        words += [*open_folders(base), "--ro-bind", str(base), str(base)]
+    return words
+
+
+def open_folders(path: Path) -> list[str]:
+    """Words that make the folders above a path, open to all users; bubblewrap's own are for root alone."""
+    return [
+        word for parent in reversed(path.parents[:-1]) for word in ("--perms", "0755", "--dir", str(parent))
+    ]
+
+
+def bubblewrap_command(home: Home, limits: Limits, *, root: bool, filter_fd: int | None) -> list[str]:
+    """The command line that starts a child in bubblewrap.
+
+    Root starts it without a user namespace and leaves it the rights to become another user, which the child
+    does before it runs anything: the limit on processes does not bind root, whatever a namespace calls it.
+    """
+    packages = [f"/packages/{number}" for number in range(len(home.packages))]
+    size = ["--size", str(limits.disk_mb * MB)]
+    words = [
+        shutil.which("bwrap") or "bwrap",
+        "--die-with-parent",
+        "--hostname",
+        "sandbox",
+        "--cap-drop",
+        "ALL",
+    ]
+    words += [f"--unshare-{name}" for name in ("pid", "net", "ipc", "uts", "cgroup-try")]
+    if root:
+        words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        words += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+    words += [*system_mounts(), "--ro-bind", str(home.folder), "/course"]
+    words += ["--perms", "0755", "--dir", "/packages"]
+    for inside, outside in zip(packages, home.packages, strict=True):
+        words += ["--ro-bind", str(outside), inside]
+    words += ["--proc", "/proc", "--dev", "/dev", *size, "--perms", "1777", "--tmpfs", "/dev/shm"]
+    words += [*size, "--perms", "1777", "--tmpfs", TMP, "--remount-ro", "/dev", "--remount-ro", "/"]
+    words += ["--chdir", TMP, "--clearenv"]
+    for name, value in {**ENVIRONMENT, "HOME": TMP}.items():
+        words += ["--setenv", name, value]
+    if filter_fd is not None:
+        words += ["--seccomp", str(filter_fd)]
+    return [*words, *start_command("/course", packages)]
+
+
+def start_in_bubblewrap(home: Home, limits: Limits) -> Started:
+    """Start a child in bubblewrap."""
+    root = is_root()
+    program = call_filter(platform.machine())
+    with tempfile.TemporaryFile() as file:
+        file.write(program or b"")
+        file.seek(0)
+        filter_fd = file.fileno() if program else None
+        command = bubblewrap_command(home, limits, root=root, filter_fd=filter_fd)
+        process = spawn(command, {"PATH": os.defpath}, pass_fds=(file.fileno(),) if program else ())
+    return Started(process, other_user() if root else None, guarded=True)
+
+
+# --- sandlock
+
+# Processes whose parent has ended come to this one (36 is PR_SET_CHILD_SUBREAPER), so that they are found.
+SANDLOCK = """
+import ctypes, json, sys
+from sandlock import Sandbox
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+about = json.loads(sys.argv[1])
+sys.exit(Sandbox(**about["sandbox"]).run_interactive(about["command"]))
+"""
+
+
+def sandlock_missing() -> str:
+    """Why sandlock cannot be tried."""
+    if sys.platform != "linux":
+        return "needs Linux"
+    try:
+        import sandlock  # noqa: PLC0415  optional
+    except ImportError:
+        return "is not installed (pip install sandlock)"
+    here, needed = sandlock.landlock_abi_version(), sandlock.min_landlock_abi()
+    return "" if here >= needed else f"needs a newer Linux (Landlock {needed}; this one has {here})"
+
+
+def start_in_sandlock(home: Home, limits: Limits) -> Started:
+    """Start a child in sandlock: it may read the system's programs and its home, and write in its folder."""
+    folder = Path(tempfile.mkdtemp(prefix=f"agentlib_child_{os.getpid()}_"))
+    base = Path(sys.base_prefix).resolve()
+    readable = ["/usr", "/lib", "/lib64", "/bin", "/dev/null", "/dev/urandom", "/proc"]
+    readable += map(str, [base, home.folder, *home.packages])
+    sandbox = {
+        "fs_readable": [path for path in readable if Path(path).exists()],
+        "fs_writable": [str(folder)],
+        "max_processes": limits.processes,
+        "clean_env": True,
+        "env": {**ENVIRONMENT, "HOME": str(folder), "TMPDIR": str(folder)},
+        "cwd": str(folder),
+    }
+    command = start_command(str(home.folder), map(str, home.packages))
+    about = json.dumps({"sandbox": sandbox, "command": command})
+    process = spawn([sys.executable, "-I", "-c", SANDLOCK, about], {"PATH": os.defpath})
+    return Started(process, None, folder)
+
+
+# --- containers
+
+
+def start_in_container(program: str, home: Home, limits: Limits) -> Started:
+    """Start a child in a container of docker or podman.
+
+    Each has a user of its own, since a limit on processes counts by user: numbers that no system gives out,
+    below the 65,536 that a container has which an ordinary user started.
+    """
+    name = f"agentlib_child_{os.getpid()}_{secrets.token_hex(4)}"
+    user = 60_578 + secrets.randbelow(606)
+    command = container_command(program, name, home.folder, limits, user, ENVIRONMENT)
+    process = spawn(command, client_environment(os.environ))
+    return Started(process, stop=partial(remove_container, program, name))
+
+
+# --- without a sandbox
+
+
+def start_with_limits(home: Home, limits: Limits, user: int | None = None) -> Started:
+    """Start a child in a folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix=f"agentlib_child_{os.getpid()}_"))
+    if user is not None:
+        os.chown(folder, user, user)
+    environment = {**ENVIRONMENT, "HOME": str(folder), "TMPDIR": str(folder)}
+    if os.name == "nt":
+        environment["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")
+    command = start_command(str(home.folder), map(str, home.packages))
+    return Started(spawn(command, environment, folder), user, folder)
+
+
+def start_as_other_user(home: Home, limits: Limits) -> Started:
+    """Start a child that becomes another user."""
+    return start_with_limits(home, limits, other_user())
+
+
+def limits_missing() -> str:
+    """Why resource limits cannot be tried."""
+    return "" if os.name == "posix" else "Windows has none"
+
+
+def other_user_missing() -> str:
+    """Why a child cannot become another user."""
+    if not is_root():
+        return limits_missing() or "only root can start a process as another user"
+    places = [Path(sys.base_prefix), *package_folders()]
+    closed = [str(place) for place in places if not is_open(place)]
+    return f"other users cannot read {closed[0]}" if closed else ""
+
+
+def is_open(folder: Path) -> bool:
+    """Whether every user may read a folder."""
+    folder = folder.resolve()
+    return all(place.stat().st_mode & stat.S_IXOTH for place in [folder, *folder.parents])
+
+
+RUNGS = (
+    Rung("bubblewrap", frozenset(PROMISES), bubblewrap_missing, start_in_bubblewrap),
+    Rung("sandlock", frozenset(PROMISES) - {"space"}, sandlock_missing, start_in_sandlock),
+    *(
+        Rung(
+            program,
+            frozenset(PROMISES),
+            partial(container_missing, program),
+            partial(start_in_container, program),
+        )
+        for program in ("docker", "podman")
+    ),
+    Rung(
+        "resource limits, another user",
+        frozenset({"processes", "forks", "memory", "disk", "time"}),
+        other_user_missing,
+        start_as_other_user,
+    ),
+    Rung(
+        "resource limits",
+        frozenset({"memory", "disk", "time"}),
+        limits_missing,
+        start_with_limits,
+    ),
+    Rung("time limit", frozenset({"time"}), lambda: "", start_with_limits),
+)
+"""All rungs, the safest first."""

@@ -1,0 +1,356 @@
+"""The learner's functions in this process: called with a time limit, errors told with their own line."""
+
+import builtins
+import contextlib
+import io
+import json
+import linecache
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any, NoReturn
+
+from agentlib._json import ready
+from agentlib.messages import Entry, short
+
+__all__ = [
+    "CALL",
+    "TOO_LONG",
+    "TOO_OFTEN",
+    "Counter",
+    "RunEnded",
+    "Runner",
+    "TimeLimit",
+    "cell_words",
+    "error_of",
+]
+
+CALL = "$call"
+"""In a request, {"$call": NAME} stands for a function that the player plays."""
+
+TOO_OFTEN = "asked too often"
+TOO_LONG = "ran too long"
+
+OUR_DIR = os.path.dirname(os.path.abspath(__file__))
+KNOCK_SECONDS = 0.002
+"""Time between two tries to end a function that is over its time."""
+
+QUOTE = "'"
+"""Takes the place of a backtick inside code, which stands in backticks itself."""
+
+GRACE_SECONDS = 0.2
+"""A function that was told to end gets so long to do it."""
+
+
+class RunEnded(BaseException):
+    """Ends a learner's function. No Exception, so that `except Exception` lets it pass."""
+
+
+class TimeLimit:
+    """Ends a block of code after some seconds, whatever it is doing, by raising RunEnded in it.
+
+    A bare `except:` can swallow that. So it is raised once more at the next line, which is then the one of
+    the `except`, and from then on again and again: sooner or later one comes while no `try` is around.
+    Nothing is raised inside this folder's own code, nor while `paused`.
+    In the main thread a timer signal does it, which ends a `time.sleep` too. In other threads, and on
+    Windows, a second thread asks Python to raise it; Python does so when it next goes round a loop or calls a
+    function. (There a loop in a loop that swallows everything and never asks the model can live on for long.)
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.paused = False
+        self.inside = False
+        self.over = False
+        self._until = 0.0
+        self._left = threading.Event()
+        self._hurry = threading.Event()
+        self._thread_id = threading.get_ident()
+        self._by_signal = hasattr(signal, "setitimer") and (
+            threading.current_thread() is threading.main_thread()
+        )
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """Call a function without arguments under this limit. Raises RunEnded if its time was over."""
+        tracer = sys.gettrace()
+        try:
+            return self._run_by_signal(function) if self._by_signal else self._run_by_thread(function)
+        finally:
+            if sys.gettrace() is not tracer:
+                sys.settrace(tracer)
+
+    def _run_by_signal(self, function: Callable[[], Any]) -> Any:
+        started = time.monotonic()
+        self._until = started + self.seconds - KNOCK_SECONDS  # the two clocks need not agree to the last bit
+        handler = signal.signal(signal.SIGALRM, self._on_signal)
+        left, _ = signal.setitimer(signal.ITIMER_REAL, self.seconds)
+        self.inside = True
+        try:
+            return function()
+        finally:
+            self.inside = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
+            if left:  # a time limit around this one goes on
+                left = max(left - (time.monotonic() - started), KNOCK_SECONDS)
+                signal.setitimer(signal.ITIMER_REAL, left)
+
+    def _run_by_thread(self, function: Callable[[], Any]) -> Any:
+        watchdog = threading.Thread(target=self._watch, daemon=True)
+        watchdog.start()
+        self.inside = True
+        try:
+            return function()
+        finally:
+            while True:
+                try:
+                    self.inside = False
+                    self._left.set()
+                    watchdog.join()
+                    for _ in range(10):
+                        pass  # what was asked for and has not been raised yet is raised here
+                    break
+                except RunEnded:
+                    continue
+
+    def hurry(self) -> None:
+        """Give the function only a moment more."""
+        self._hurry.set()
+        if self._by_signal:
+            self._until = time.monotonic() + GRACE_SECONDS - KNOCK_SECONDS
+            signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
+
+    def may_raise_at(self, frame: FrameType | None) -> bool:
+        """Whether RunEnded may be raised now, in this frame; never in our own, which must stay in order."""
+        ours = frame is not None and frame.f_code.co_filename.startswith(OUR_DIR)
+        return self.inside and not self.paused and not ours
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if not self.inside or time.monotonic() < self._until:
+            return  # a late signal of a limit inside this one
+        # Set anew each time, not to repeat by itself: where signals are slow, nothing else would ever run.
+        signal.setitimer(signal.ITIMER_REAL, KNOCK_SECONDS)
+        if self.may_raise_at(frame):
+            self.over = True
+            self.end(frame, TOO_LONG)
+
+    def end(self, frame: FrameType | None, why: str) -> NoReturn:
+        """Raise RunEnded, and see to it that it is raised once more if this frame or one above it goes on."""
+        self._trace_from(frame)
+        sys.settrace(self._trace_nothing)
+        raise RunEnded(why)
+
+    def _trace_from(self, frame: FrameType | None) -> None:
+        while frame is not None and not frame.f_code.co_filename.startswith(OUR_DIR):
+            frame.f_trace = self._at_next_line
+            frame = frame.f_back
+
+    def _trace_nothing(self, frame: FrameType, event: str, value: Any) -> None:
+        """Trace no new frame; those that are to be traced have a function of their own."""
+
+    def _at_next_line(self, frame: FrameType, event: str, value: Any) -> Any:
+        if event == "line" and self.may_raise_at(frame):
+            raise RunEnded(TOO_LONG)  # Python then ends the tracing by itself
+        return self._at_next_line
+
+    def _watch(self) -> None:
+        import ctypes  # noqa: PLC0415  takes time to load, and only a thread needs it
+
+        waited = 0.0
+        while waited < self.seconds and not self._left.is_set():
+            if self._hurry.wait(0.02):
+                self._left.wait(GRACE_SECONDS)
+                break
+            waited += 0.02
+        while not self._left.is_set():
+            frame = sys._current_frames().get(self._thread_id)
+            if self.may_raise_at(frame):
+                self.over = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(self._thread_id), ctypes.py_object(RunEnded)
+                )
+            self._left.wait(KNOCK_SECONDS)
+
+
+class Counter(io.TextIOBase):
+    """Takes the place of the screen: counts characters and lines and keeps none."""
+
+    def __init__(self) -> None:
+        self.chars = 0
+        self.lines = 0
+
+    def writable(self) -> bool:
+        """Say that it can be written to."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Count a text and drop it."""
+        self.chars += len(text)
+        self.lines += text.count("\n")
+        return len(text)
+
+
+class Runner:
+    """A `Learner` whose functions live in this process. functions: by name.
+
+    alone: no person can press Ctrl-C here, so that a KeyboardInterrupt is an error like any other.
+    printed: counts what they print, which is not shown: each scenario would print it again.
+    """
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], alone: bool = False) -> None:
+        self.functions = dict(functions)
+        self.alone = alone
+        self.printed = Counter()
+
+    def run(self, request: Entry, called: Callable[[str, list[Any], Entry], Entry], seconds: float) -> Entry:
+        """Call one function and give its outcome; see `agentlib.course.checking.simulator.Learner`."""
+        limit = TimeLimit(seconds)
+        border = _Border(called, limit)
+        function = self.functions[request["function"]]
+        args = [border.inside(value) for value in request["args"]]
+        kwargs = {name: border.inside(value) for name, value in request["kwargs"].items()}
+        try:
+            with contextlib.redirect_stdout(self.printed):
+                value = limit.run(lambda: function(*args, **kwargs))
+        except RunEnded:
+            outcome: Entry = {"ended": TOO_LONG}
+        except BaseException as problem:
+            if isinstance(problem, KeyboardInterrupt) and border.interrupted:
+                outcome = {"interrupted": True}
+            elif isinstance(problem, KeyboardInterrupt) and not self.alone:
+                raise  # a person wants to stop the check itself
+            else:
+                outcome = {"raised": error_of(problem, function)}
+        else:
+            outcome = {"returned": ready(value), "type": type(value).__name__}
+            given = [*request["args"], *request["kwargs"].values()]
+            outcome["changed"] = [
+                number
+                for number, (before, after) in enumerate(zip(given, [*args, *kwargs.values()], strict=True))
+                if isinstance(before, (list, dict)) and not _has_functions(before) and before != after
+            ]
+        if border.bug is not None:
+            raise border.bug
+        return {"ended": TOO_LONG} if limit.over else outcome
+
+
+def _has_functions(value: Any) -> bool:
+    return isinstance(value, dict) and (CALL in value or any(_has_functions(item) for item in value.values()))
+
+
+class _Border:
+    """Passes the learner's calls to the player, in the form of JSON, and does what the player answers."""
+
+    def __init__(self, called: Callable[[str, list[Any], Entry], Entry], limit: TimeLimit) -> None:
+        self.called = called
+        self.limit = limit
+        self.interrupted = False
+        self.ended = ""
+        self.bug: BaseException | None = None
+
+    def inside(self, value: Any) -> Any:
+        """Give an argument as the learner's function gets it: a function in place of each placeholder."""
+        if isinstance(value, dict):
+            if CALL in value:
+                return self.function(value[CALL])
+            return {key: self.inside(item) for key, item in value.items()}
+        return [self.inside(item) for item in value] if isinstance(value, list) else value
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Make a function that is played on the other side."""
+
+        def played(*args: Any, **kwargs: Any) -> Any:
+            if self.ended:
+                self.limit.end(sys._getframe(1), self.ended)
+            self.limit.paused = True
+            try:
+                answer = self.ask(name, args, kwargs)
+            finally:
+                self.limit.paused = False
+            if "end" in answer:
+                self.ended = answer["end"]
+                self.limit.hurry()
+                self.limit.end(sys._getframe(1), self.ended)
+            if "interrupt" in answer:
+                self.interrupted = True
+                raise KeyboardInterrupt
+            if "raises" in answer:
+                raise error_like(answer["raises"])
+            return answer["gave"]
+
+        played.__name__ = played.__qualname__ = name.split(".")[-1]
+        return played
+
+    def ask(self, name: str, args: tuple[Any, ...], kwargs: Entry) -> Entry:
+        """Ask the player; an error of our own is kept for after the run, and ends it."""
+        try:
+            answer = self.called(name, ready(list(args)), ready(kwargs))
+        except BaseException as bug:
+            self.bug = bug
+            return {"end": "error"}
+        copy: Entry = json.loads(json.dumps(answer))  # the log's own copy stays out of the learner's reach
+        return copy
+
+
+def error_like(wanted: Entry) -> Exception:
+    """Make a built-in error by its name; RuntimeError if there is none of that name."""
+    kind = getattr(builtins, wanted["type"], None)
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        kind = RuntimeError
+    return kind(wanted["message"])
+
+
+def cell_words(name: str, lines: Sequence[str]) -> str:
+    """Say which cell of a notebook is meant, by its first line: JupyterLab shows no number that stays.
+
+    name: "cell 3"; it stands for a cell that is empty.
+    """
+    first = next((line.strip() for line in lines if line.strip()), "")
+    if not first:
+        return f"code {name}, which is empty"
+    start = re.match(r"(?:async )?(?:def \w+\(|class \w+)", first)
+    begins = start[0] if start else short(first, 40)
+    return f"the cell that begins `{begins.replace('`', QUOTE)}`"
+
+
+def error_of(problem: BaseException, function: Callable[..., Any] | None = None) -> Entry:
+    """Describe an error with the learner's own line: the deepest one in the file of their function."""
+    own = getattr(getattr(function, "__code__", None), "co_filename", None)
+    theirs = []
+    step = problem.__traceback__
+    while step is not None:
+        if not step.tb_frame.f_code.co_filename.startswith(OUR_DIR):
+            theirs.append((step.tb_frame, step.tb_lineno))
+        step = step.tb_next
+    in_file = [(frame, line) for frame, line in theirs if frame.f_code.co_filename == own]
+    line, code, place = 0, "", ""
+    for frame, number in (in_file or theirs[:1])[-1:]:
+        filename = frame.f_code.co_filename
+        line, code = number, linecache.getline(filename, number).strip()
+        place = cell_words(filename, linecache.getlines(filename)) if filename.startswith("cell ") else ""
+    return {
+        "type": _name_of(type(problem)),
+        "message": short(str_of(problem), 300),
+        "line": line,
+        "code": code,
+        "place": place,
+    }
+
+
+def _name_of(kind: type) -> str:
+    """Give a class's name as Python keeps it, whatever a class of the learner's says to `__name__`."""
+    name: str = vars(type)["__name__"].__get__(kind)
+    return name
+
+
+def str_of(problem: BaseException) -> str:
+    """Give an error's message, whatever its own methods do."""
+    try:
+        return str(problem)
+    except (Exception, SystemExit, KeyboardInterrupt):
+        return ""

@@ -1,0 +1,113 @@
+"""Is everything here that the course needs? Says in plain words what is missing, and what to do about it."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+
+from agentlib.labs import blue_mugs
+from agentlib.loop import run_agent
+
+__all__ = ["Finding", "Report", "self_check"]
+
+OLDEST_PYTHON = (3, 11)
+NEWEST_PYTHON = (3, 14)
+
+PACKAGES = {
+    "matplotlib": "draws the plots",
+    "ipywidgets": "shows sliders",
+    "anywidget": "shows the player",
+    "platformdirs": "finds the folder for your progress",
+    "tqdm": "shows how far a long cell is",
+}
+"""What the lessons load, by the name that pip knows, and what for.
+
+What `import agentlib` itself needs is not here: without it no line of this module would run.
+"""
+
+REPAIR = "Run this in a cell of its own, then restart the kernel:  %pip install -r ../requirements.txt"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    what: its name and version. purpose: what the course needs it for.
+    problem: what is wrong, in words; "" = nothing.
+    """
+
+    what: str
+    purpose: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings; printed, it is a list with one line a finding and one sentence at the end."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, in words; empty = nothing."""
+        return tuple(finding.problem for finding in self.findings if finding.problem)
+
+    @property
+    def ready(self) -> bool:
+        """True if nothing is wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        width = max((len(finding.what) for finding in self.findings), default=0)
+        lines = []
+        for finding in self.findings:
+            mark = "look here" if finding.problem else "ok"
+            lines.append(f"{mark:<9}  {finding.what:<{width}}  {finding.problem or finding.purpose}")
+        count = len(self.problems)
+        if self.ready:
+            lines.append("Everything is here. You can start.")
+        else:
+            lines.append(f"{count} {'thing needs' if count == 1 else 'things need'} a look. {REPAIR}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def self_check(
+    python: tuple[int, int] = sys.version_info[:2], version_of: Callable[[str], str] = metadata.version
+) -> Report:
+    """Look at Python, the packages of the course and one run of the loop; never raises.
+
+    python: the two numbers of the version. version_of: gives the version of an installed package, and
+    raises importlib.metadata.PackageNotFoundError for one that is not installed.
+    """
+    packages = [_package(name, purpose, version_of) for name, purpose in PACKAGES.items()]
+    return Report((_python(python), *packages, _one_run()))
+
+
+def _python(python: tuple[int, int]) -> Finding:
+    what = f"Python {python[0]}.{python[1]}"
+    problem = ""
+    if not OLDEST_PYTHON <= python <= NEWEST_PYTHON:
+        oldest, newest = (f"{major}.{minor}" for major, minor in (OLDEST_PYTHON, NEWEST_PYTHON))
+        problem = f"the course is made for Python {oldest} to {newest}: make its environment with one of them"
+    return Finding(what, "runs the notebooks", problem)
+
+
+def _package(name: str, purpose: str, version_of: Callable[[str], str]) -> Finding:
+    try:
+        version = version_of(name)
+    except metadata.PackageNotFoundError:
+        return Finding(name, purpose, f"is not installed: it {purpose}")
+    # https://github.com/microsoft/vscode-jupyter/issues/17504
+    if (name, version) == ("ipywidgets", "8.1.9"):
+        return Finding(f"{name} {version}", purpose, "shows no sliders in VS Code; version 8.1.8 does")
+    return Finding(f"{name} {version}", purpose)
+
+
+def _one_run() -> Finding:
+    what, purpose = "agentlib's loop", "answers the question of notebook 02 in 4 steps"
+    run = run_agent(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL)
+    if (run.stopped, run.steps) == ("answered", 4):
+        return Finding(what, purpose)
+    return Finding(what, purpose, f"ended with {run.stopped!r} after {run.steps} steps, not answered after 4")

@@ -1,0 +1,185 @@
+"""What if? Runs a loop again with one reply or one tool result changed, and on from there."""
+
+import copy
+import functools
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from agentlib._json import whole_number
+from agentlib.errors import AgentLibError, ToolError
+from agentlib.loop import run_agent as own_run_agent
+from agentlib.messages import Entry, describe, error_text, is_error, json_ready, read_reply
+from agentlib.tools import Tool
+from agentlib.trace import Event, Trace, compare, raised_again
+from agentlib.watch.recorder import watch
+
+__all__ = ["ForkError", "first_difference", "fork", "read_change"]
+
+
+class ForkError(AgentLibError):
+    """Raised when a run cannot be forked as asked; says what was wanted and what came."""
+
+
+class _Nothing:
+    """Says that an argument was not given; None is a result that a tool may well give."""
+
+
+_NOTHING: Any = _Nothing()
+
+
+def fork(
+    run_agent: Callable[..., Any],
+    make_model: Callable[[], Callable[..., Any]],
+    tools: Any,
+    goal: str,
+    trace: Trace,
+    at_step: int,
+    *,
+    reply: Any = _NOTHING,
+    result: Any = _NOTHING,
+    call: int = 0,
+    **options: Any,
+) -> Trace:
+    """Run a loop as `trace` recorded it up to step `at_step`, change one thing there, and run on from there.
+
+    reply: what the model says in that step instead. result: what a tool gives in that step instead; `call`
+    says which of the step's results it is, from 0. Exactly one of the two is given.
+    options: passed on to the loop.
+    Before the change the recorded results are given and no tool runs, so nothing is done twice. The fresh
+    model is asked along from the start, so that one that counts its calls knows where it is.
+    Raises ForkError if the trace has no such step or result, or if not exactly one change is given.
+    """
+    whole_number("at_step", at_step)
+    changes = [name for name, value in (("reply", reply), ("result", result)) if value is not _NOTHING]
+    if len(changes) != 1:
+        raise ForkError(f"A fork changes one thing: give reply= or result=, but {len(changes)} were given.")
+    if not trace.watched and run_agent is not own_run_agent:
+        raise ForkError("agentlib's loop recorded this trace, so it is forked with agentlib's run_agent.")
+    recorded = _Recorded(trace)
+    if at_step > len(recorded.replies):
+        raise ForkError(
+            f"The run has {len(recorded.replies)} steps with a reply, so there is no step {at_step}."
+        )
+    if reply is _NOTHING and not 0 <= call < len(recorded.results(at_step)):
+        raise ForkError(
+            f"Step {at_step} has {len(recorded.results(at_step))} tool results, "
+            f"so there is no result {call} (counted from 0)."
+        )
+    tape = _Tape(recorded, at_step, reply, result, call, make_model())
+    if type(trace.about.get("max_steps")) is int:
+        options.setdefault("max_steps", trace.about["max_steps"])
+    if not trace.watched:  # recorded by the loop itself, which writes down its own events
+        return own_run_agent(tape.model, tape.tools(tools), goal, **options).trace
+    return watch(run_agent, tape.model, tape.tools(tools), goal, **options)
+
+
+class _Recorded:
+    """The replies and results of a trace, by step."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.replies: dict[int, Entry] = {}
+        self._results: dict[int, list[Event]] = {}
+        for event in trace.events:
+            if event.kind == "reply" and event.entry is not None and event.text != "raised":
+                self.replies[event.step] = {key: value for key, value in event.entry.items() if key != "role"}
+            elif event.kind == "result" and event.entry is not None and event.ran:
+                self._results.setdefault(event.step, []).append(event)
+
+    def results(self, step: int) -> list[Event]:
+        return self._results.get(step, [])
+
+
+class _Tape:
+    """Plays a recorded run up to the change; from there on the model and the tools are the real ones."""
+
+    def __init__(
+        self, recorded: _Recorded, at_step: int, reply: Any, result: Any, call: int, model: Callable[..., Any]
+    ) -> None:
+        self.recorded, self.at_step, self.reply, self.result, self.call = (
+            recorded,
+            at_step,
+            reply,
+            result,
+            call,
+        )
+        self.fresh_model = model
+        self.step = 0
+        self.runs = 0  # tool runs in this step
+
+    def model(self, *args: Any, **kwargs: Any) -> Any:
+        """Give the recorded reply, the changed one, or what the fresh model says."""
+        self.step += 1
+        self.runs = 0
+        if self.step > self.at_step:
+            return self.fresh_model(*args, **kwargs)
+        with suppress(Exception):  # it is only asked along; what it would have said does not count here
+            self.fresh_model(*args, **kwargs)
+        if self.step == self.at_step and self.reply is not _NOTHING:
+            return copy.deepcopy(self.reply)
+        return copy.deepcopy(self.recorded.replies[self.step])
+
+    def tools(self, tools: Any) -> Any:
+        """Wrap the tools; give back the same kind of container."""
+        if isinstance(tools, Mapping):
+            return {name: self.tool(str(name), function) for name, function in tools.items()}
+        wrapped = [self.tool(getattr(one, "name", None) or one.__name__, one) for one in tools]
+        return tuple(wrapped) if isinstance(tools, tuple) else wrapped
+
+    def tool(self, name: str, function: Any) -> Any:
+        if isinstance(function, Tool):
+            return replace(function, function=self.playing(name, function.function))
+        return self.playing(name, function)
+
+    def playing(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def played(*args: Any, **kwargs: Any) -> Any:
+            number = self.runs
+            self.runs += 1
+            changed_reply = self.reply is not _NOTHING
+            if self.step == self.at_step and not changed_reply and number == self.call:
+                return copy.deepcopy(self.result)
+            results = self.recorded.results(self.step)
+            on_tape = self.step < self.at_step or (self.step == self.at_step and not changed_reply)
+            if on_tape and number < len(results) and (results[number].entry or {}).get("tool") == name:
+                return _again(results[number])
+            return function(*args, **kwargs)
+
+        return played
+
+
+def _again(event: Event) -> Any:
+    """Give a recorded result again, or raise the recorded error."""
+    result: Any = (event.entry or {}).get("result")
+    if event.text == "raised":
+        raise raised_again(result)
+    if is_error(result):
+        raise ToolError(error_text(result) or "", code=str(result["error"]))
+    return copy.deepcopy(result)
+
+
+def first_difference(left: Trace, right: Trace) -> int | None:
+    """Give the step in which two traces first differ; None = they do not."""
+    differences = compare(left, right)
+    return differences[0].step if differences else None
+
+
+def read_change(kind: str, text: str) -> Any:
+    """Read what somebody typed into the form for a fork: a reply or a result, as JSON.
+
+    Raises ForkError that says what is wrong with it.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError as problem:
+        raise ForkError(f"This is no JSON: {problem}. Text needs double quotes, names too.") from None
+    if kind == "result":
+        return value
+    if kind != "reply":
+        raise ForkError(f'What is changed is a "reply" or a "result", but was {describe(kind)}.')
+    read = read_reply(json_ready(value)[0], 1)
+    if read.kind == "invalid":
+        raise ForkError(f"This is no reply. {read.problem}")
+    return value

@@ -1,0 +1,100 @@
+"""`import agentlib` loads little; every package that it imports is declared. import-linter has the order."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "agentlib"
+
+# What a function may import when it is called, since it is large or need not be installed.
+LAZY = {
+    "agentlib.views",
+    "anthropic",
+    "anywidget",
+    "asyncio",
+    "ctypes",
+    "distributed",
+    "IPython",
+    "ipywidgets",
+    "matplotlib",
+    "nbformat",
+    "nbgrader",
+    "openai",
+    "PIL",
+    "pydantic",
+    "sandlock",
+    "tqdm",
+    "xllamacpp",
+}
+# What `import agentlib` must not load.
+HEAVY = sorted(LAZY - {"agentlib.views"} | {"agentlib.providers", "agentlib.views", "jupyterlab", "numpy"})
+
+
+def imports(tree: ast.AST, package: str) -> Iterator[tuple[int, str, bool]]:
+    """Each import as (line, dotted name, whether it is inside a function); relative ones in full."""
+
+    def walk(node: ast.AST, inside: bool) -> Iterator[tuple[int, str, bool]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                for name in child.names:
+                    yield child.lineno, name.name, inside
+            elif isinstance(child, ast.ImportFrom):
+                parents = package.split(".")[: len(package.split(".")) - child.level + 1]
+                base = ".".join([*(parents if child.level else []), *filter(None, [child.module])])
+                for name in child.names:
+                    yield child.lineno, f"{base}.{name.name}", inside
+            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from walk(child, inside or is_function)
+
+    yield from walk(tree, False)
+
+
+def sources() -> dict[str, str]:
+    files = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The modules that a fresh Python holds after a statement."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_agentlib_loads_nothing_large():
+    loaded = loaded_by("import agentlib")
+    assert "agentlib.loop" in loaded
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_something_large_would_be_seen():
+    assert "nbformat" in loaded_by("import agentlib, nbformat")
+
+
+def declared(pyproject: dict) -> set[str]:
+    """The packages that agentlib says it needs, always or as an extra, with the names that Python imports."""
+    project = pyproject["project"]
+    needs = [
+        *project["dependencies"],
+        *(need for extra in project["optional-dependencies"].values() for need in extra),
+    ]
+    return {re.match(r"[\w.-]+", need)[0].lower().replace("-", "_") for need in needs}
+
+
+def test_every_package_that_agentlib_imports_is_declared():
+    known = declared(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")))
+    # These come with ipywidgets, nbgrader and matplotlib.
+    known |= {"ipython", "nbformat", "pil", "traitlets"}
+    used = {
+        name.split(".")[0]
+        for path, source in sources().items()
+        for _, name, _ in imports(ast.parse(source), ".".join(["agentlib", *Path(path).parts[:-1]]))
+    }
+    outside = {name for name in used if name not in sys.stdlib_module_names and name != "agentlib"}
+    assert {name for name in outside if name.lower() not in known} == set()
+    assert "pydantic" in outside
