@@ -76,6 +76,11 @@ def test_something_large_would_be_seen():
     assert "nbformat" in loaded_by("import agentlib, nbformat")
 
 
+def test_every_folder_of_modules_is_a_package_since_import_linter_sees_no_other():
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
 def declared(pyproject: dict) -> set[str]:
     """The packages that agentlib says it needs, always or as an extra, with the names that Python imports."""
     project = pyproject["project"]

@@ -192,7 +192,7 @@ def description(arguments: argparse.Namespace) -> Entry:
         warmth = {"temperature": arguments.temperature}
         # This provider's client has no argument for it.
         settings |= {"extra_body": warmth} if arguments.provider == "anthropic" else warmth
-    packages = (*PACKAGES[arguments.provider], "agentlib")
+    packages = (*PACKAGES[arguments.provider], "agentlib-course")
     return {
         "provider": arguments.provider,
         "model": arguments.model or local.MODEL,
