@@ -1,16 +1,15 @@
-"""Values, requests and history entries in words: short, safe to print, the same at every run."""
+"""Values, requests and histories in words: short, safe to print, the same at every run."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentlib.messages import call_key as key_of
 from agentlib.messages import calls_in, error_text, json_ready, short
 
 __all__ = [
-    "call_key", "call_words", "code", "counted", "entry_error", "entry_words", "joined", "of_reason",
-    "one_line", "quoted", "sentence", "value_words", "visible", "who",
+    "call_words", "code", "counted", "entry_error", "entry_kind", "entry_words", "full_call", "joined",
+    "of_reason", "one_line", "quoted", "role_of", "sentence", "sketch", "times", "value_words", "visible",
 ]  # fmt: skip
 
 # Characters that would move the cursor, turn the direction of the text that follows, or cannot be encoded:
@@ -52,23 +51,27 @@ def code(text: str) -> str:
 
 def call_words(call: Mapping[str, Any], limit: int = 80) -> str:
     """Write a request as Python would: `stock_level("north")`; several arguments get their names."""
-    name, given = call.get("tool"), call.get("input")
-    tool = name if isinstance(name, str) else short(name, 40)
-    if not isinstance(given, Mapping):
-        return f"{visible(tool)}({short(value_words(given), limit)})"
-    if len(given) == 1:
+    given = call.get("input")
+    if isinstance(given, Mapping) and len(given) == 1:
         (value,) = given.values()
-        return f"{visible(tool)}({short(value_words(value), limit)})"
-    pairs = ", ".join(f"{visible(str(key))}={value_words(value)}" for key, value in given.items())
-    return f"{visible(tool)}({short(pairs, limit)})"
+        return f"{_tool_words(call.get('tool'))}({short(value_words(value), limit)})"
+    return full_call(call.get("tool"), given, limit)
 
 
-def call_key(call: Mapping[str, Any]) -> str:
-    """Give the same text for the same tool and input, whatever the order of the input's keys."""
-    return key_of(str(call.get("tool")), call.get("input"))
+def full_call(tool: object, input: object, limit: int = 80) -> str:
+    """Write a request with the names of all its arguments: `stock_level(place="Nord")`."""
+    if isinstance(input, Mapping):
+        inside = ", ".join(f"{visible(str(name))}={value_words(value)}" for name, value in input.items())
+    else:
+        inside = value_words(input)
+    return f"{_tool_words(tool)}({short(inside, limit)})"
 
 
-def who(entry: object) -> str:
+def _tool_words(tool: object) -> str:
+    return visible(tool if isinstance(tool, str) else short(tool, 40))
+
+
+def role_of(entry: object) -> str:
     """Say who an entry comes from: user, model or tool. A reply stored without a role is the model's."""
     if isinstance(entry, Mapping):
         role = entry.get("role")
@@ -81,7 +84,7 @@ def who(entry: object) -> str:
 
 def entry_error(entry: object) -> str | None:
     """Give the words of a failed tool result in an entry, or None."""
-    if isinstance(entry, Mapping) and who(entry) == "tool":
+    if isinstance(entry, Mapping) and role_of(entry) == "tool":
         return error_text(entry.get("result"))
     return None
 
@@ -90,7 +93,7 @@ def entry_words(entry: object) -> str:
     """Say what an entry holds, whole, in words: text, requests, an answer, or what a tool gave."""
     if not isinstance(entry, Mapping):
         return value_words(entry)
-    if who(entry) == "tool" and "result" in entry:
+    if role_of(entry) == "tool" and "result" in entry:
         tool = entry.get("tool")
         name = visible(tool) if isinstance(tool, str) else ""
         problem = error_text(entry["result"])
@@ -112,6 +115,45 @@ def entry_words(entry: object) -> str:
     if isinstance(text, str):
         return visible(text)
     return value_words({key: value for key, value in entry.items() if key != "role"})
+
+
+def entry_kind(entry: object) -> str:
+    """Name an entry in a few words, its requests in full: `request stock_level(place="Nord")`."""
+    if not isinstance(entry, Mapping):
+        return f"a {type(entry).__name__}"
+    if entry.get("role") == "tool":
+        kind = "result" if "result" in entry else "tool entry without a result"
+        tool = entry.get("tool")
+        return f"{kind} of {short(tool, 30)}" if isinstance(tool, str) and tool else kind
+    calls = _calls(entry)
+    if calls:
+        return "request " + " + ".join(full_call(call.get("tool"), call.get("input")) for call in calls)
+    if entry.get("role") == "user":
+        return "user"
+    if entry.get("type") == "answer":
+        return "answer"
+    return f"an entry ({short(', '.join(map(str, entry)), 60)})"
+
+
+def _calls(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """List the requests in an entry that a learner's loop may have written in a shape of its own."""
+    try:
+        return [call for call in calls_in(entry) if isinstance(call, Mapping)]
+    except TypeError:  # "calls" is no list
+        return []
+
+
+def sketch(history: Sequence[object]) -> str:
+    """Tell a history in a line: `[user, request stock_level(place="Nord"), result of stock_level]`."""
+    kinds = [entry_kind(entry) for entry in history]
+    if len(kinds) > 7:
+        kinds = [*kinds[:3], f"... {len(kinds) - 6} more ...", *kinds[-3:]]
+    return f"[{', '.join(kinds)}]"
+
+
+def times(count: int) -> str:
+    """Say how often: 0 times, once, twice, 3 times."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from agentlib.messages import Entry, calls_in
+from agentlib.messages import Entry, call_key, calls_in
 from agentlib.trace import Event, Trace
 from agentlib.views.describe import (
-    call_key,
     call_words,
     code,
     counted,
@@ -21,13 +20,13 @@ from agentlib.views.describe import (
     of_reason,
     one_line,
     quoted,
+    role_of,
     sentence,
     value_words,
-    who,
 )
 from agentlib.watch.source import Source
 
-__all__ = ["Frame", "Frames", "HistoryAt", "Version", "frames", "tokens_per_call"]
+__all__ = ["Frame", "Frames", "HistoryAt", "Version", "frames", "request_key", "tokens_per_call"]
 
 
 @dataclass(frozen=True)
@@ -131,6 +130,11 @@ def tokens_per_call(trace: Trace) -> list[int]:
     return read
 
 
+def request_key(call: Mapping[str, Any]) -> str:
+    """Give the same text for the same tool and input, whatever the order of the input's keys."""
+    return call_key(str(call.get("tool")), call.get("input"))
+
+
 class _Film:
     """Goes through the events of a trace once and keeps what the captions need to know."""
 
@@ -186,7 +190,7 @@ class _Film:
             self.reply = event.entry
             self.ran = False
             for call in calls_in(event.entry or {}):
-                key = call_key(call)
+                key = request_key(call)
                 if key in self.requested:
                     self.again.add(key)
                 self.requested.setdefault(key, event.step)
@@ -206,7 +210,7 @@ class _Film:
         """Let the history be its first `kept` entries and then these."""
         frame = len(self.frames) + 1
         before = {
-            call_key(call)
+            request_key(call)
             for place in range(kept)
             for call in _calls(self.versions[place][-1].entry)
         } if kept < self.length else None  # fmt: skip
@@ -230,7 +234,7 @@ class _Film:
         return tuple(new)
 
     def is_repeat(self, entry: Any, place: int, before: set[str] | None) -> bool:
-        keys = [call_key(call) for call in _calls(entry)]
+        keys = [request_key(call) for call in _calls(entry)]
         if before is None:  # the usual case: the history only grew
             return any(key in self.again for key in keys)
         repeat = any(key in before for key in keys)
@@ -279,9 +283,9 @@ class _Film:
     def same_as(self, event: Event) -> str:
         """Say where the requests of this reply were made before; "" if they are new."""
         first = {
-            self.requested[call_key(call)]
+            self.requested[request_key(call)]
             for call in calls_in(event.entry or {})
-            if self.requested[call_key(call)] < event.step
+            if self.requested[request_key(call)] < event.step
         }
         if not first:
             return ""
@@ -328,7 +332,7 @@ class _Film:
 
     def repeated(self) -> str:
         """Say of a run that ended with `repeated call` what was seen, and no more."""
-        if not any(self.requested[call_key(call)] < self.step for call in calls_in(self.reply or {})):
+        if not any(self.requested[request_key(call)] < self.step for call in calls_in(self.reply or {})):
             return of_reason("repeated call")
         return f"The same request came again{'' if self.ran else ' and was not run'}."
 
@@ -477,9 +481,9 @@ class _WatchedFilm(_Film):
         entry, place = added[0], f"entry {self.length}"
         if _calls(entry):
             return "record", f"The request goes into the history as {place}."
-        if who(entry) == "tool":
+        if role_of(entry) == "tool":
             return "record", self.result_recorded(entry, place)
-        if who(entry) == "model":
+        if role_of(entry) == "model":
             kind = "answer" if isinstance(entry, Mapping) and entry.get("type") == "answer" else "reply"
             return "record", f"The {kind} goes into the history as {place}."
         if before == 0:

@@ -9,8 +9,8 @@ from agentlib._run import Run
 from agentlib.costs import entry_tokens
 from agentlib.messages import calls_in, describe, error_text, is_error
 from agentlib.trace import Event, Trace
-from agentlib.views.describe import call_key, counted, entry_error, entry_words, visible, who
-from agentlib.views.frames import tokens_per_call
+from agentlib.views.describe import counted, entry_error, entry_words, role_of, visible
+from agentlib.views.frames import request_key, tokens_per_call
 from agentlib.views.shown import Cell, Shown, html_table, text_table
 
 __all__ = ["RunFigures", "figures", "history_cells", "history_of", "history_table", "repeats_in", "run_table"]
@@ -39,7 +39,7 @@ def history_cells(
         if entry_error(entry) is not None:
             marks.append("error")
         number = Cell(str(place + 1), number=True)
-        rows.append([number, Cell(who(entry)), Cell(entry_words(entry), tuple(marks))])
+        rows.append([number, Cell(role_of(entry)), Cell(entry_words(entry), tuple(marks))])
     return rows
 
 
@@ -61,7 +61,7 @@ def repeats_in(entries: Sequence[Any]) -> list[int]:
     seen: set[str] = set()
     places = []
     for place, entry in enumerate(entries):
-        keys = {call_key(call) for call in (calls_in(entry) if isinstance(entry, Mapping) else [])}
+        keys = {request_key(call) for call in (calls_in(entry) if isinstance(entry, Mapping) else [])}
         if keys & seen:
             places.append(place)
         seen |= keys
@@ -145,7 +145,7 @@ def _errors_watched(trace: Trace) -> int:
 
 def _dict_figures(said: Mapping[str, Any]) -> RunFigures:
     history = history_of(said) if "history" in said else []
-    results = [entry["result"] for entry in history if who(entry) == "tool" and "result" in entry]
+    results = [entry["result"] for entry in history if role_of(entry) == "tool" and "result" in entry]
     failed = sum(error_text(result) is not None for result in results)
     steps = _number(said.get("steps"))
     read = _lengths_read(history, steps)
@@ -167,7 +167,7 @@ def _dict_figures(said: Mapping[str, Any]) -> RunFigures:
 
 def _lengths_read(history: Sequence[Any], steps: int | None) -> list[int] | None:
     """Work out how many entries each call read: all that stood before its reply. None = it cannot be said."""
-    read = [place for place, entry in enumerate(history) if who(entry) == "model"]
+    read = [place for place, entry in enumerate(history) if role_of(entry) == "model"]
     if steps == len(read) + 1:
         read.append(len(history))  # the last reply, the answer, was not recorded
     return read if steps == len(read) else None

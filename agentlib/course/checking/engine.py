@@ -9,13 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.reading import counted
 from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, Report, Result
 from agentlib.course.checking.simulator import Learner, play
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs
 from agentlib.course.running.notebook import read_notebook
 from agentlib.course.running.runner import Counter, Runner
 from agentlib.messages import describe, json_text, short
+from agentlib.views.describe import counted
 
 __all__ = [
     "FRESH_DIR",

@@ -3,24 +3,15 @@
 from random import Random
 from typing import Any
 
+from agentlib.course.checking.evidence import crash, is_request, is_result, requests_in, results_in
 from agentlib.course.checking.fake_data import World, tools_of
-from agentlib.course.checking.reading import (
-    call_words,
-    counted,
-    crash,
-    is_request,
-    is_result,
-    requests_in,
-    results_in,
-    sketch,
-    times,
-)
 from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.ex02_three_stops import far_apart, other_work, turned_round
 from agentlib.course.exercises.loops import agent, script
 from agentlib.messages import Entry, answer, ask, json_text
+from agentlib.views.describe import counted, full_call, sketch, times
 
 __all__ = ["EXERCISE"]
 
@@ -110,7 +101,7 @@ def other_input_is_work(logs: Logs) -> Fault | None:
 
 def _repeat_words(log: Log) -> str:
     request = log.facts["requests"][log.facts["repeat_at"] - 1]
-    return call_words(request["tool"], request["input"])
+    return full_call(request["tool"], request["input"])
 
 
 def _held_back(log: Log) -> Fault | None:
@@ -202,7 +193,7 @@ def _in_other_runs(logs: Logs) -> Fault | None:
     new = log.facts["requests"][-1]
     if len(log.asks) > 3 and len(log.tool_runs) < 2:
         return Fault(
-            f"after a repeat was held back, {call_words(new['tool'], new['input'])} was asked for, a new "
+            f"after a repeat was held back, {full_call(new['tool'], new['input'])} was asked for, a new "
             "request; no tool ran",
             "Which requests are held back once there was a repeat: that one, or all of them?",
         )

@@ -3,13 +3,14 @@
 import re
 from random import Random
 
+from agentlib.course.checking.evidence import crash, wrong_end
 from agentlib.course.checking.fake_data import World
-from agentlib.course.checking.reading import counted, crash, times, wrong_end
 from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.loops import endless
 from agentlib.messages import json_text
+from agentlib.views.describe import counted, times
 
 __all__ = ["EXERCISE"]
 

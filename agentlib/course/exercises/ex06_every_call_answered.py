@@ -5,23 +5,14 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
+from agentlib.course.checking.evidence import crash, is_request, is_result, requests_in, results_in, same_call
 from agentlib.course.checking.fake_data import World, interrupt, tools_of
-from agentlib.course.checking.reading import (
-    call_words,
-    crash,
-    is_request,
-    is_result,
-    requests_in,
-    results_in,
-    same_call,
-    sketch,
-    times,
-)
 from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Called, Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.loops import agent, script
 from agentlib.messages import Entry, answer, ask_together, json_text
+from agentlib.views.describe import full_call, sketch, times
 
 __all__ = ["EXERCISE"]
 
@@ -153,7 +144,7 @@ def _wrong_runs(log: Log, number: int, wanted: list[Entry], ran: list[Called]) -
     fault = crash(log) if len(log.asks) == number + 1 else None
     if fault is not None and len(ran) < len(wanted):
         return Fault(f"{many}; {len(ran)} ran, then: {fault.seen}", fault.hint)
-    got = ", ".join(call_words(run.tool, run.kwargs) for run in ran) or "nothing"
+    got = ", ".join(full_call(run.tool, run.kwargs) for run in ran) or "nothing"
     if len(ran) > len(wanted):
         return Fault(
             f"{many}; {len(ran)} ran: {got}", "Each request runs once. Is a tool called in two places?"
@@ -163,7 +154,7 @@ def _wrong_runs(log: Log, number: int, wanted: list[Entry], ran: list[Called]) -
     before = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
     if any(len([one for one in before if _pair(one) == _pair(call)]) > 1 for call in out):
         return Fault(
-            f"{many}; what ran was: {got}; {call_words(*_pair(out[0]))} had been asked for before and was "
+            f"{many}; what ran was: {got}; {full_call(*_pair(out[0]))} had been asked for before and was "
             "left out",
             "A request that equals another one is a request of its own: it runs, and has its own result.",
         )
@@ -175,7 +166,7 @@ def _wrong_runs(log: Log, number: int, wanted: list[Entry], ran: list[Called]) -
         )
     if any(call.get("id") in _ids_before(log, number) for call in out):
         return Fault(
-            f"{many}; what ran was: {got}; {call_words(*_pair(out[0]))} with the id "
+            f"{many}; what ran was: {got}; {full_call(*_pair(out[0]))} with the id "
             f"{json_text(out[0].get('id'))} was left out",
             OWN_REPLY,
         )
@@ -316,7 +307,7 @@ def _results_fit(log: Log, number: int, results: list[Entry], what: str, ids_cou
     runs = list(_runs_after(log, number) or [])
     unused = list(runs)
     for call, entry in zip(calls, results, strict=True):
-        asked = call_words(*_pair(call))
+        asked = full_call(*_pair(call))
         run = next((one for one in unused if _tells(entry, call, one)), None)
         if run is not None:
             unused.remove(run)
@@ -371,7 +362,7 @@ def _wrong_result(
     what: str,
     ids_count: bool,
 ) -> Fault:
-    asked = call_words(*_pair(call))
+    asked = full_call(*_pair(call))
     mine = [run for run in runs if same_call(call, run.tool, run.kwargs)]
     moved = [one for one in results if any(_tells(one, call, run) for run in mine)]
     if moved and entry.get("id") == call.get("id") and ids_count:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from agentlib.course.checking.evidence import crash, is_request, is_result
 from agentlib.course.checking.fake_data import THINGS, World
-from agentlib.course.checking.reading import crash, is_request, is_result, sketch
 from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.messages import Entry, answer, ask_together, json_text, user
+from agentlib.views.describe import sketch
 
 __all__ = ["EXERCISE"]
 

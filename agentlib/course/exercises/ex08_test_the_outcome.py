@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any
 
+from agentlib.course.checking.evidence import crash
 from agentlib.course.checking.fake_data import World
-from agentlib.course.checking.reading import crash
 from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.messages import Entry, ask_together, error_result, json_text, user

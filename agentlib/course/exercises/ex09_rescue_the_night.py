@@ -8,14 +8,15 @@ from random import Random
 from typing import Any
 
 from agentlib.costs import estimate_tokens
+from agentlib.course.checking.evidence import crash, requests_in, same_call
 from agentlib.course.checking.fake_data import interrupt
-from agentlib.course.checking.reading import call_words, counted, crash, requests_in, same_call, sketch, times
 from agentlib.course.checking.simulator import TOO_OFTEN, shortened
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.course.exercises.loops import interrupt_leaves
 from agentlib.labs import invoices
 from agentlib.labs.invoices import MAX_STEPS, MAX_TOKENS, MAX_USD, PRICE, Batch, make_batch
 from agentlib.messages import Entry, ask, call_key, json_text
+from agentlib.views.describe import counted, full_call, sketch, times
 
 __all__ = ["EXERCISE"]
 
@@ -206,7 +207,7 @@ def _out_of_sight(log: Log) -> Fault | None:
     for event in meter.forgotten:
         # The invoice without a payment is asked for until all else is out of sight, where nobody steps in.
         if event.told or event.request["input"].get("invoice") != stuck:
-            asked = call_words(event.request["tool"], event.request["input"])
+            asked = full_call(event.request["tool"], event.request["input"])
             return Fault(
                 f"call {event.number} read {sketch(event.history)}; {asked} of call {event.before} was "
                 "out of sight, so the model asked for it again",

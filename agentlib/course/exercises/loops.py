@@ -3,23 +3,20 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentlib.course.checking.fake_data import FAILURES, Tool, World, interrupt, tools_of
-from agentlib.course.checking.reading import (
-    call_words,
-    counted,
+from agentlib.course.checking.evidence import (
     crash,
     holds,
     is_result,
     position,
     requests_in,
     results_in,
-    sketch,
-    times,
     wrong_end,
 )
+from agentlib.course.checking.fake_data import FAILURES, Tool, World, interrupt, tools_of
 from agentlib.course.checking.simulator import TOO_OFTEN, shortened
 from agentlib.course.checking.spec import Criterion, Fault, Log, Logs, Scenario
 from agentlib.messages import Entry, answer, ask, json_text, short
+from agentlib.views.describe import counted, full_call, sketch, times
 
 __all__ = [
     "agent",
@@ -250,7 +247,7 @@ def _runs(log: Log, requests: list[Entry]) -> Fault | None:
             if waiting:
                 wanted = requests[number]
                 return Fault(
-                    f"the model asked for {call_words(wanted['tool'], wanted['input'])}; no tool ran "
+                    f"the model asked for {full_call(wanted['tool'], wanted['input'])}; no tool ran "
                     "before it was "
                     "asked again",
                     "Which line calls the tool? Is it reached for every request?",
@@ -259,10 +256,10 @@ def _runs(log: Log, requests: list[Entry]) -> Fault | None:
             waiting = isinstance(reply, dict) and reply.get("type") == "tool" and reply["tool"] in known
             continue
         wanted = requests[min(number, len(requests) - 1)]
-        asked = call_words(wanted["tool"], wanted["input"])
+        asked = full_call(wanted["tool"], wanted["input"])
         if not waiting:
             return Fault(
-                f"{call.tool} ran once more though nobody had asked: {call_words(call.tool, call.kwargs)}",
+                f"{call.tool} ran once more though nobody had asked: {full_call(call.tool, call.kwargs)}",
                 "One request, one run. Is the tool called in two places?",
             )
         if call.args:
@@ -276,7 +273,7 @@ def _runs(log: Log, requests: list[Entry]) -> Fault | None:
                 pass  # another order of keys is the same input
             else:
                 return Fault(
-                    f"the model asked for {asked}, but {call_words(call.tool, call.kwargs)} ran",
+                    f"the model asked for {asked}, but {full_call(call.tool, call.kwargs)} ran",
                     "The tool's name and its input both come from the reply, unchanged.",
                 )
         waiting = False
@@ -284,7 +281,7 @@ def _runs(log: Log, requests: list[Entry]) -> Fault | None:
     if waiting:
         fault = crash(log)
         wanted = requests[number]
-        asked = call_words(wanted["tool"], wanted["input"])
+        asked = full_call(wanted["tool"], wanted["input"])
         if fault is not None:
             return Fault(f"the model asked for {asked}; then: {fault.seen}", fault.hint)
         return Fault(
@@ -324,7 +321,7 @@ def keeps_requests(logs: Logs) -> Fault | None:
             for earlier in range(number + 1):
                 wanted = requests[earlier]
                 place = position(history, wanted["tool"], wanted["input"])
-                asked = call_words(wanted["tool"], wanted["input"])
+                asked = full_call(wanted["tool"], wanted["input"])
                 if place < 0:
                     seen = (
                         f"call {number + 2} read {sketch(history)}; its own request for {asked} was missing"
@@ -401,7 +398,7 @@ def keeps_results(logs: Logs) -> Fault | None:
             for earlier, (before, now) in enumerate(zip(first_read, kept, strict=False)):
                 if json_text(before) != json_text(now):
                     request = requests[earlier]
-                    asked = call_words(request["tool"], request["input"])
+                    asked = full_call(request["tool"], request["input"])
                     return Fault(
                         f"call {number + 2} read another result for {asked} than the calls before: "
                         f"{shortened(json_text(now))}, not {shortened(json_text(before))}",
@@ -417,7 +414,7 @@ def _how_many(results: int, requests: int) -> str:
 
 
 def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -> Fault | None:
-    asked = call_words(request["tool"], request["input"])
+    asked = full_call(request["tool"], request["input"])
     place = position(history, request["tool"], request["input"])
     behind = history[place + 1 :]
     kept = results_in(behind)

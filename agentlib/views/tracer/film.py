@@ -5,7 +5,7 @@ from typing import Any
 
 from agentlib.messages import calls_in, json_ready, short
 from agentlib.trace import Trace
-from agentlib.views.describe import call_words, entry_error, entry_words, visible, who
+from agentlib.views.describe import call_words, entry_error, entry_words, role_of, visible
 from agentlib.views.frames import Frame, Version, frames, tokens_per_call
 from agentlib.views.shown import SHORT_CHARS, WHOLE_CHARS
 from agentlib.views.tracer.predict import choices, open_frames, verdict
@@ -63,7 +63,7 @@ def _version(version: Version) -> dict[str, Any]:
     words = entry_words(version.entry)
     told: dict[str, Any] = {
         "frame": version.frame,
-        "who": who(version.entry),
+        "who": role_of(version.entry),
         "text": short(words, SHORT_CHARS),
     }
     if len(words) > SHORT_CHARS:

@@ -1,4 +1,4 @@
-"""How the criteria read a log: which entry is what, and how a history is told in a few words."""
+"""What the criteria find in a log: which entry is what, what a result holds, how a run ended."""
 
 import json
 import re
@@ -7,23 +7,13 @@ from typing import Any
 
 from agentlib.course.checking.simulator import TOO_LONG, TOO_OFTEN, shortened
 from agentlib.course.checking.spec import Fault, Log
-from agentlib.messages import Entry, call_key, calls_in, json_text, short
+from agentlib.messages import Entry, call_key, calls_in, json_text
+from agentlib.views.describe import times
 
 __all__ = [
-    "call_words",
-    "counted",
-    "crash",
-    "holds",
-    "is_request",
-    "is_result",
-    "position",
-    "requests_in",
-    "results_in",
-    "same_call",
-    "sketch",
-    "times",
-    "wrong_end",
-]
+    "calls_of", "crash", "holds", "is_request", "is_result", "position", "requests_in", "results_in",
+    "same_call", "wrong_end",
+]  # fmt: skip
 
 
 def requests_in(history: Sequence[Any]) -> list[Entry]:
@@ -74,7 +64,7 @@ def position(history: Sequence[Any], tool: str, input: Any) -> int:
     return -1
 
 
-def words_of(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """Write a value as text in which its parts can be found."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -88,13 +78,13 @@ def holds(result: Any, wanted: Any) -> bool:
             return any(holds(value, wanted) for value in result.values())
         return result in (str(wanted), json_text(wanted))
     if isinstance(wanted, (dict, list)):
-        text = words_of(result)
+        text = _as_text(result)
         return result not in (None, "", [], {}) and all(
             piece in text
             for leaf in _leaves(wanted)
             for piece in [leaf if isinstance(leaf, str) else json_text(leaf)]
         )
-    return _holds_scalar(words_of(result), wanted)
+    return _holds_scalar(_as_text(result), wanted)
 
 
 def _holds_scalar(text: str, wanted: Any) -> bool:
@@ -109,52 +99,6 @@ def _leaves(value: Any) -> list[Any]:
     if isinstance(value, list):
         return [leaf for item in value for leaf in _leaves(item)]
     return [value]
-
-
-# --- in words
-
-
-def times(count: int) -> str:
-    """Say how often: 0 times, once, twice, 3 times."""
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """Write a number with its word: "1 entry", "2 entries". many: the plural; "" = one with an s."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def call_words(tool: Any, input: Any) -> str:
-    """Write a request as the call that it asks for: `stock_level(place="Nord")`."""
-    if not isinstance(input, dict):
-        return short(f"{tool}({json_text(input)})", 80)
-    return short(f"{tool}({', '.join(f'{name}={json_text(value)}' for name, value in input.items())})", 80)
-
-
-def entry_words(entry: Any) -> str:
-    """Name one history entry in a few words."""
-    if not isinstance(entry, dict):
-        return f"a {type(entry).__name__}"
-    calls = calls_of(entry)
-    if calls:
-        return "request " + " + ".join(call_words(call.get("tool"), call.get("input")) for call in calls)
-    if is_result(entry):
-        what = "result" if "result" in entry else "tool entry without a result"
-        tool = entry.get("tool")
-        return f"{what} of {short(tool, 30)}" if isinstance(tool, str) and tool else what
-    if entry.get("role") == "user":
-        return "user"
-    if entry.get("type") == "answer":
-        return "answer"
-    return f"an entry ({short(', '.join(map(str, entry)), 60)})"
-
-
-def sketch(history: Sequence[Any]) -> str:
-    """Tell a history in a line: `[user, request stock_level(place="Nord"), result]`."""
-    words = [entry_words(entry) for entry in history]
-    if len(words) > 7:
-        words = [*words[:3], f"... {len(words) - 6} more ...", *words[-3:]]
-    return f"[{', '.join(words)}]"
 
 
 # --- how a run ended, when it did not return
@@ -176,9 +120,8 @@ def crash(log: Log) -> Fault | None:
         return Fault("a tool was called over and over; the run was ended from outside")
     if outcome.get("ended") == TOO_LONG:
         return Fault(
-            f"after {log.scenario.seconds:g} seconds the function was still running; by then it had asked "
-            "the "
-            f"model {times(asked)}",
+            f"after {log.scenario.seconds:g} seconds the function was still running; "
+            f"by then it had asked the model {times(asked)}",
             "Something goes round without asking the model. Which loop of yours never gets to its end?",
         )
     if "interrupted" in outcome:
