@@ -3,6 +3,8 @@
 import importlib
 import json
 import re
+import traceback
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from agentlib.course.checking.engine import check_with
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.running.runner import Runner
-from tests.zoo import Specimen, specimens
+from tests.zoo import Specimen, patch, specimens
 
 SEEDS = (1, 2)
 ONE_AND_PLURAL = re.compile(r"\b1 (calls|coins|entries|lines|requests|results|runs|steps|values)\b")
@@ -23,17 +25,22 @@ class Impatient(Runner):
         return super().run(request, called, 1.5 if seconds == 5 else seconds)
 
 
-def zoo(exercise):
-    return specimens(importlib.import_module(f"tests.zoo.{exercise.name.split('_')[0]}"))
+def short_name(exercise):
+    return exercise.name.split("_")[0]
 
 
-ALL = [(exercise, specimen) for exercise in EXERCISES.values() for specimen in zoo(exercise)]
+ZOO = {
+    path.stem: specimens(importlib.import_module(f"tests.zoo.{path.stem}"))
+    for path in sorted(Path(__file__).with_name("zoo").glob("ex*.py"))
+}
+IN_ZOO = [exercise for exercise in EXERCISES.values() if short_name(exercise) in ZOO]
+ALL = [(exercise, specimen) for exercise in IN_ZOO for specimen in ZOO[short_name(exercise)]]
 WRONG = [(exercise, specimen) for exercise, specimen in ALL if specimen.criterion]
 RIGHT = [(exercise, specimen) for exercise, specimen in ALL if not specimen.criterion]
 
 
 def named(pairs):
-    return [pytest.param(*pair, id=f"{pair[0].name.split('_')[0]}-{pair[1].name}") for pair in pairs]
+    return [pytest.param(*pair, id=f"{short_name(pair[0])}-{pair[1].name}") for pair in pairs]
 
 
 def report_on(exercise, specimen, seed):
@@ -62,15 +69,19 @@ def test_a_right_one_is_accepted(exercise, specimen):
         assert report.passed, report.text()
 
 
+def test_every_exercise_has_a_file_in_the_zoo():
+    assert sorted(ZOO) == sorted(short_name(exercise) for exercise in EXERCISES.values())
+
+
 def test_the_zoo_is_large_enough():
     assert len(WRONG) >= 60
     assert len(RIGHT) >= 25
     assert all(isinstance(specimen, Specimen) and specimen.named for _, specimen in WRONG)
 
 
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=lambda exercise: exercise.name)
+@pytest.mark.parametrize("exercise", IN_ZOO, ids=lambda exercise: exercise.name)
 def test_every_criterion_is_tied_to_a_wrong_solution(exercise):
-    tied = {specimen.criterion for specimen in zoo(exercise)} - {""}
+    tied = {specimen.criterion for specimen in ZOO[short_name(exercise)]} - {""}
     assert tied == {criterion.id for criterion in exercise.criteria}
 
 
@@ -83,3 +94,17 @@ def test_scenarios_have_other_data_with_another_seed_and_the_same_with_the_same(
 
     assert data(1) == data(1)
     assert data(1) != data(2)
+
+
+def test_a_patch_is_made_at_one_place_and_shows_its_own_lines():
+    def steps(limit):
+        return range(limit)
+
+    shorter = patch(steps, "range(limit)", "range(limit - None)")
+    with pytest.raises(TypeError) as raised:
+        shorter(3)
+    assert traceback.extract_tb(raised.tb)[-1].line == "return range(limit - None)"
+    with pytest.raises(ValueError, match="'limit' stands 2 times, not once"):
+        patch(steps, "limit", "max_steps")
+    with pytest.raises(ValueError, match="'while' stands 0 times"):
+        patch(steps, "while", "for")

@@ -1,15 +1,19 @@
 """The bug zoo: wrong and right solutions of every exercise, as learners write them.
 
-Each wrong one is named after its fault and tied to the criterion that has to find it first. The right ones
-are written in many ways; none may be refused.
+Each wrong one is named after its fault and tied to the criterion that has to find it first. Most are a right
+one with one edit. The right ones are written in many ways; none may be refused.
 """
 
+import inspect
+import itertools
+import linecache
+import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Specimen", "right", "specimens", "wrong"]
+__all__ = ["Specimen", "patch", "right", "specimens", "wrong"]
 
 
 @dataclass(frozen=True)
@@ -26,26 +30,51 @@ class Specimen:
 
 
 def wrong(criterion: str, named: str) -> Callable[[Any], Specimen]:
-    """Mark a solution (a function, or a dict made by a class) as wrong."""
-    return lambda function: Specimen(function.__name__, _functions(function), criterion, named)
+    """Mark a solution (a function, a class of several, or a dict of them) as wrong."""
+    return lambda solution: Specimen("", _functions(solution), criterion, named)
 
 
-def right(function: Any) -> Specimen:
+def right(solution: Any) -> Specimen:
     """Mark a solution as right."""
-    return Specimen(function.__name__, _functions(function), "")
+    return Specimen("", _functions(solution), "")
 
 
-def _functions(function: Any) -> Any:
+def _functions(solution: Any) -> Any:
     """A class stands for several functions: its static methods."""
-    if isinstance(function, type):
-        return {
-            name: getattr(function, name)
-            for name in vars(function)
-            if isinstance(vars(function)[name], staticmethod)
-        }
-    return (function,)
+    if isinstance(solution, type):
+        static = [name for name, value in vars(solution).items() if isinstance(value, staticmethod)]
+        return {name: getattr(solution, name) for name in static}
+    return solution if isinstance(solution, dict) else (solution,)
 
 
 def specimens(module: ModuleType) -> list[Specimen]:
-    """All specimens of a module, in order."""
-    return [value for value in vars(module).values() if isinstance(value, Specimen)]
+    """All specimens of a module, in order, each named as it is there."""
+    found = [(name, value) for name, value in vars(module).items() if isinstance(value, Specimen)]
+    return [replace(value, name=name) for name, value in found]
+
+
+_numbers = itertools.count(1)
+
+
+def patch(original: Any, *edits: str) -> Any:
+    """Make a function from the source of another (or of a specimen) with some edits.
+
+    edits: old text, new text, and so on by turns. The lines of a new text after its first are indented like
+    the line that the old text begins in. A report can quote the new lines, as it does a learner's.
+
+    Raises ValueError if an old text does not stand in the source exactly once.
+    """
+    function = original.functions[0] if isinstance(original, Specimen) else original
+    source = textwrap.dedent(inspect.getsource(function))
+    source = source[source.index("def ") :]  # without decorators
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        if (count := source.count(old)) != 1:
+            raise ValueError(f"{old!r} stands {count} times, not once, in\n{source}")
+        before = source[: source.index(old)].rpartition("\n")[2]
+        indent = " " * (len(before) - len(before.lstrip()))
+        source = source.replace(old, new.replace("\n", f"\n{indent}"))
+    filename = f"<{function.__module__} patched {next(_numbers)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    names: dict[str, Any] = {}
+    exec(compile(source, filename, "exec"), function.__globals__, names)
+    return names[function.__name__]
