@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.course import cli as command_line
+from agentlib.course import lab
+from agentlib.course.cli import parse
 
 COURSE = Path("/course")
 PLAIN = {"is_root": False, "has_browser": True}
@@ -23,34 +24,34 @@ def settings(command: list[str]) -> dict[str, str]:
 
 
 def test_lab_runs_the_jupyterlab_of_the_same_python_on_the_course():
-    command = command_line.lab_command(COURSE, None, [], **PLAIN)
+    command = lab.lab_command(COURSE, None, [], **PLAIN)
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert settings(command)["--ServerApp.root_dir"] == str(COURSE)
     assert settings(command)["--LabApp.default_url"] == "/lab/tree/notebooks/00_start_here.ipynb"
 
 
 def test_a_port_is_set_only_when_asked_for_and_then_no_other_is_tried():
-    assert "--ServerApp.port" not in settings(command_line.lab_command(COURSE, None, [], **PLAIN))
-    asked = settings(command_line.lab_command(COURSE, 9000, [], **PLAIN))
+    assert "--ServerApp.port" not in settings(lab.lab_command(COURSE, None, [], **PLAIN))
+    asked = settings(lab.lab_command(COURSE, 9000, [], **PLAIN))
     assert (asked["--ServerApp.port"], asked["--ServerApp.port_retries"]) == ("9000", "0")
 
 
 def test_root_is_allowed_only_for_root_and_then_on_this_computer_alone():
-    nobody = settings(command_line.lab_command(COURSE, None, [], is_root=False, has_browser=True))
+    nobody = settings(lab.lab_command(COURSE, None, [], is_root=False, has_browser=True))
     assert not {"--ServerApp.allow_root", "--ServerApp.ip"} & set(nobody)
-    root = settings(command_line.lab_command(COURSE, None, [], is_root=True, has_browser=True))
+    root = settings(lab.lab_command(COURSE, None, [], is_root=True, has_browser=True))
     assert (root["--ServerApp.allow_root"], root["--ServerApp.ip"]) == ("True", "127.0.0.1")
 
 
 def test_no_browser_is_opened_where_there_is_none():
-    without = settings(command_line.lab_command(COURSE, None, [], is_root=False, has_browser=False))
+    without = settings(lab.lab_command(COURSE, None, [], is_root=False, has_browser=False))
     assert without["--ServerApp.open_browser"] == "False"
-    assert "--ServerApp.open_browser" not in settings(command_line.lab_command(COURSE, None, [], **PLAIN))
+    assert "--ServerApp.open_browser" not in settings(lab.lab_command(COURSE, None, [], **PLAIN))
 
 
 def test_extra_words_come_last_as_they_are():
     extra = ["--no-browser", "--ServerApp.base_url=/a b/", "--"]
-    assert command_line.lab_command(COURSE, None, extra, **PLAIN)[-3:] == extra
+    assert lab.lab_command(COURSE, None, extra, **PLAIN)[-3:] == extra
 
 
 @pytest.mark.parametrize(
@@ -66,13 +67,13 @@ def test_extra_words_come_last_as_they_are():
     ],
 )
 def test_an_extra_setting_replaces_ours(extra, ours):
-    assert ours in command_line.lab_command(COURSE, 9000, [], is_root=True, has_browser=False)
-    assert ours not in command_line.lab_command(COURSE, 9000, extra, is_root=True, has_browser=False)
+    assert ours in lab.lab_command(COURSE, 9000, [], is_root=True, has_browser=False)
+    assert ours not in lab.lab_command(COURSE, 9000, extra, is_root=True, has_browser=False)
 
 
 def test_notes_say_what_the_command_does_and_no_more():
     def notes(extra=(), **kind):
-        return "\n".join(command_line.lab_notes(command_line.lab_command(COURSE, None, extra, **kind)))
+        return "\n".join(lab.lab_notes(lab.lab_command(COURSE, None, extra, **kind)))
 
     assert "root" not in notes(**PLAIN)
     assert "address" not in notes(**PLAIN)
@@ -94,18 +95,18 @@ def test_notes_say_what_the_command_does_and_no_more():
     ],
 )
 def test_browser_is_here(platform, environment, here):
-    assert command_line.browser_is_here(platform, environment) is here
+    assert lab.browser_is_here(platform, environment) is here
 
 
 @pytest.mark.parametrize("text", ["1", "8888", "65535"])
 def test_port_number(text):
-    assert command_line.port_number(text) == int(text)
+    assert lab.port_number(text) == int(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "65536", "80.0", "eight", ""])
 def test_a_port_that_is_none_is_named(text):
     with pytest.raises(argparse.ArgumentTypeError, match=f"from 1 to 65535, not {text!r}"):
-        command_line.port_number(text)
+        lab.port_number(text)
 
 
 def test_port_is_free():
@@ -113,15 +114,13 @@ def test_port_is_free():
         server.bind(("127.0.0.1", 0))
         server.listen()
         port = server.getsockname()[1]
-        assert not command_line.port_is_free(port)
-    assert command_line.port_is_free(port)
+        assert not lab.port_is_free(port)
+    assert lab.port_is_free(port)
 
 
 def test_what_keeps_jupyterlab_from_starting(tmp_path):
     def problem(port=None, jupyterlab_is_here=True, port_free=True):
-        return command_line.lab_problem(
-            tmp_path, port, jupyterlab_is_here=jupyterlab_is_here, port_free=port_free
-        )
+        return lab.lab_problem(tmp_path, port, jupyterlab_is_here=jupyterlab_is_here, port_free=port_free)
 
     missing = problem()
     assert "00_start_here.ipynb" in missing
@@ -137,10 +136,10 @@ def test_what_keeps_jupyterlab_from_starting(tmp_path):
 
 
 def test_what_stands_after_two_dashes_is_passed_on_unread():
-    arguments = command_line.parse(["lab", "--port", "9000", "--", "--port", "1", "--", "x"])
+    arguments = parse(["lab", "--port", "9000", "--", "--port", "1", "--", "x"])
     assert arguments.port == 9000
     assert arguments.extra == ["--port", "1", "--", "x"]
-    assert command_line.parse(["lab"]).extra == []
+    assert parse(["lab"]).extra == []
 
 
 @pytest.mark.parametrize(
@@ -154,24 +153,22 @@ def test_what_stands_after_two_dashes_is_passed_on_unread():
 )
 def test_a_wrong_command_line_ends_with_code_2(argv, said, capsys):
     with pytest.raises(SystemExit) as ended:
-        command_line.parse(argv)
+        parse(argv)
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
 
 
 def test_environment_puts_the_course_settings_first_and_keeps_the_rest():
-    ours = str(command_line.CONFIG_DIR)
-    alone = command_line.lab_environment({"HOME": "/home/me"})
+    ours = str(lab.CONFIG_DIR)
+    alone = lab.lab_environment({"HOME": "/home/me"})
     assert alone == {"HOME": "/home/me", "JUPYTER_CONFIG_PATH": ours}
-    both = command_line.lab_environment({"JUPYTER_CONFIG_PATH": "/mine"})
+    both = lab.lab_environment({"JUPYTER_CONFIG_PATH": "/mine"})
     assert both["JUPYTER_CONFIG_PATH"] == ours + os.pathsep + "/mine"
 
 
 def setting_and_schema(plugin):
     """What the course sets for a plugin of JupyterLab, and which settings that plugin has."""
-    overrides = json.loads(
-        (command_line.CONFIG_DIR / "labconfig" / "default_setting_overrides.json").read_text()
-    )
+    overrides = json.loads((lab.CONFIG_DIR / "labconfig" / "default_setting_overrides.json").read_text())
     assert len(overrides) == 2
     folder, _, name = plugin.partition(":")
     jupyterlab_dir = Path(find_spec("jupyterlab").origin).parent
