@@ -1,7 +1,7 @@
 """The two command lines at the top of README.md, read out of it, so that what is written is what is run.
 
 `python3 .ci/readme_commands.py start` prints the line that opens the course, `test` the one that runs all
-tests.
+tests; `windows` behind it, the form for Windows.
 """
 
 import re
@@ -28,7 +28,14 @@ def readme_commands(text: str) -> dict[str, str]:
     return {"start": blocks[0], "test": blocks[1]}
 
 
+def windows_form(command: str) -> str:
+    """The same command line for PowerShell on Windows."""
+    return command.replace("python3 ", "py ").replace(" && ", "; ").replace(".venv/bin/", ".venv\\Scripts\\")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1] not in ("start", "test"):
-        sys.exit("usage: readme_commands.py start|test")
-    print(readme_commands(README.read_text(encoding="utf-8"))[sys.argv[1]])
+    which, *system = sys.argv[1:] or [""]
+    if which not in ("start", "test") or system not in ([], ["windows"]):
+        sys.exit("usage: readme_commands.py start|test [windows]")
+    command = readme_commands(README.read_text(encoding="utf-8"))[which]
+    print(windows_form(command) if system else command)

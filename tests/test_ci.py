@@ -11,6 +11,7 @@ from pathlib import Path
 import no_skips
 import open_and_close
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
@@ -20,6 +21,7 @@ REQUIREMENTS = [
     for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     if line[:1] not in ("", "#")
 ]
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
 
 # What JupyterLab is to open_and_close.py: it prints its address, answers a few questions, ends at Ctrl-C.
 FAKE_LAB = """
@@ -168,9 +170,22 @@ def test_extra_all_is_all_extras():
 
 
 def test_ci_runs_the_same_script_on_every_python():
-    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
-    pythons = re.findall(r'"(3\.\d+)"', workflow)
+    job = WORKFLOW["jobs"]["run"]
     said = [line.split(" :: ")[-1] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
-    assert pythons == said == ["3.11", "3.12", "3.13", "3.14"]
-    assert "run: bash .ci/run\n" in workflow
+    assert job["strategy"]["matrix"]["python"] == said == ["3.11", "3.12", "3.13", "3.14"]
+    assert {"run": "bash .ci/run"} in job["steps"]
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+@pytest.mark.parametrize(
+    ("system", "ask"),
+    [
+        ("macOS", "$(python3 .ci/readme_commands.py {})"),
+        ("Windows", "$(python .ci/readme_commands.py {} windows)"),
+    ],
+)
+def test_macos_and_windows_run_the_two_lines_of_readme(system, ask):
+    job = WORKFLOW["jobs"]["elsewhere"]
+    assert f"{system.lower()}-latest" in job["strategy"]["matrix"]["os"]
+    steps = [step["run"] for step in job["steps"] if step.get("if") == f"runner.os == '{system}'"]
+    assert all(ask.format(line) in "\n".join(steps) for line in ("start", "test"))

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from readme_commands import readme_commands
+from readme_commands import readme_commands, windows_form
 
 from agentlib.course.cli import build_parser, parse
 from agentlib.course.grading import RUNGS
@@ -47,9 +47,14 @@ def test_the_two_commands():
 
 
 def test_the_windows_form_is_the_same_line():
-    windows = START.replace("python3", "py").replace(" && ", "; ").replace(".venv/bin/", ".venv\\Scripts\\")
-    assert f"```\n{windows}\n```" in TEXT
-    assert "```\n.venv\\Scripts\\pytest\n```" in TEXT
+    assert windows_form(START) == (
+        "py -m venv .venv; "
+        ".venv\\Scripts\\pip install -q -r requirements.txt; "
+        ".venv\\Scripts\\python -m agentlib lab"
+    )
+    assert windows_form(TEST) == ".venv\\Scripts\\pytest"
+    for command in (START, TEST):
+        assert f"```\n{windows_form(command)}\n```" in TEXT
 
 
 @both
