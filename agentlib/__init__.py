@@ -6,7 +6,7 @@ Start with `agentlib/loop.py`, or with notebooks/00_start_here.ipynb.
 
 from agentlib import errors, stops
 from agentlib._run import Run
-from agentlib.loop import replay, run_agent, steps
+from agentlib.loop import replay, run_agent
 from agentlib.messages import answer, ask, ask_together
 from agentlib.tools import Tool, tool
 from agentlib.trace import Event, Trace, compare
@@ -23,7 +23,6 @@ __all__ = [
     "errors",
     "replay",
     "run_agent",
-    "steps",
     "stops",
     "tool",
 ]

@@ -4,7 +4,7 @@ import copy
 import inspect
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agentlib._history import History
@@ -12,6 +12,7 @@ from agentlib._json import whole_number
 from agentlib.costs import Usage, entry_tokens, tokens_for
 from agentlib.memory import LEAST_CHARS, trim
 from agentlib.messages import (
+    SHAPES,
     Entry,
     ModelFunction,
     ReadCall,
@@ -20,22 +21,26 @@ from agentlib.messages import (
     describe,
     json_ready,
     json_text,
+    read_reply,
     user,
 )
 from agentlib.stops import (
+    CANCELLED,
+    EMPTY_REPLY,
+    FATAL_ERROR,
+    MODEL_ERROR,
     Deadline,
     Progress,
     StepLimit,
     StopReason,
     StopRule,
-    Verdict,
     read_reason,
     read_stops,
 )
 from agentlib.tools import ToolOutcome, Worker, failure, read_tools, run_tool, words_of
-from agentlib.trace import Event, Trace
+from agentlib.trace import CLOSING_FAILED, Event, Trace
 
-__all__ = ["Approve", "Clock", "Memory", "OnEvent", "Run", "RunState"]
+__all__ = ["Approve", "Clock", "Memory", "OnEvent", "Run", "RunState", "Stop"]
 
 Memory = Callable[[list[Entry]], list[Entry]]
 Approve = Callable[[Entry], bool]
@@ -43,7 +48,9 @@ OnEvent = Callable[[Event], None]
 Clock = Callable[[], float]
 
 MAX_RESULT_CHARS = 20_000
-"""A tool result longer than this many characters (about 5,000 tokens) is cut, unless the caller says else."""
+"""A longer tool result is cut to so many characters (about 5,000 tokens) unless the caller says otherwise."""
+
+CLOSING_NOTE = "No more tools can be used. Answer now from what you know, and say what is missing."
 
 ENDED = "the run ended before it was this request's turn."
 
@@ -79,9 +86,18 @@ class Run:
         )
 
 
+class Stop(Exception):
+    """Raised inside the loop to end it. reason: why."""
+
+    def __init__(self, reason: StopReason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class RunState:
     """Everything that changes while a run goes on. The loop tells it what happens; it keeps count.
 
+    As a context manager it makes whatever is raised the reason to stop, and gives every request a result.
     Arguments as in `agentlib.run_agent`. Raises TypeError or ValueError at once for what a programmer
     got wrong, before any model call.
     """
@@ -97,7 +113,6 @@ class RunState:
         approve: Approve | None = None,
         memory: Memory | None = None,
         max_result_chars: int | None = MAX_RESULT_CHARS,
-        closing_call: bool = False,
         on_event: OnEvent | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -117,7 +132,6 @@ class RunState:
         self.approve = approve
         self.memory = memory
         self.max_result_chars = sys.maxsize if max_result_chars is None else max_result_chars
-        self.closing_call = closing_call
         self.on_event = on_event
         self.about = {
             "made_by": "run_agent", "goal": goal, "max_steps": max_steps, "tools": list(self.tools),
@@ -135,96 +149,57 @@ class RunState:
         self.history = History()
         self.progress = Progress(goal, self.history, clock, clock())
         self.events: list[Event] = []
-        self.read: list[Entry] | None = None
+        self.read: list[Entry] | None = None  # what memory= makes of the history
         self.reply: ReadReply | None = None
         self.running: ReadCall | None = None
-        self.blanks = 0
+        self.empty_replies = 0  # in a row
         self.estimated = False
         self.answer: str | None = None
-        self.stopped = StopReason("")
+        self.reason = self.stopped = StopReason("")  # why it ends, and what was said of it at the end
         self.closing = False
         self.ending = False
         self.said_late = ""
         self.worker = Worker()
 
-    # -- what happens, as events
+    def __enter__(self) -> "RunState":
+        return self
 
-    def happened(self, event: Event) -> Event:
-        """Keep an event and show it to the one who watches."""
-        self.events.append(event)
-        if self.on_event is not None:
-            try:
-                self.on_event(event)
-            except BaseException as problem:
-                self.on_event = None  # one that raises is not asked again: the run has to end in order
-                if not self.ending:
-                    raise
-                self.said_late = f"on_event raised at the very end: {words_of(problem)}"
-        return event
-
-    def begin(self) -> Event:
+    def begin(self) -> None:
         """Put the goal into the history."""
         entry = user(self.goal)
         self.history.add(entry, tokens_for(len(self.goal)))
-        return self.happened(Event("start", 0, entry))
+        self._happened(Event("start", 0, entry))
 
-    def note(self, text: str) -> Event:
-        """Add a note for the model to read."""
-        entry = user(text)
-        self.history.add(entry, tokens_for(len(text)))
-        return self.happened(Event("note", self.progress.steps, entry))
-
-    # -- before the call
-
-    def limit_reached(self, closing_note: str = "") -> StopReason | None:
-        """Look at every limit; a reason means that the next call must not be made.
-
-        closing_note: the note that will come before a closing call, whose reading costs too; if it is
-        given, only the limits that hold for a closing call are looked at.
-        """
-        self.prepare_call()
-        if closing_note:
-            self.progress.next_entries += 1
-            self.progress.next_tokens += tokens_for(len(closing_note))
-        for rule in self.call_rules:
-            if closing_note and rule.allows_closing:
-                continue
-            reason = rule.before_call(self.progress)
-            if reason is not None:
-                return read_reason(reason)
-        return None
-
-    def prepare_call(self) -> None:
-        """Find out what the next call would read."""
-        progress = self.progress
-        if self.memory is None:
-            progress.next_entries = len(self.history.entries)
-            progress.next_tokens = self.history.tokens
-        else:
-            self.read = _read_memory(self.memory, self.history.view())
-            progress.next_entries = len(self.read)
-            progress.next_tokens = _tokens_in(self.read)
+    def check_limits(self) -> None:
+        """Look at every limit. Raises Stop if the next call must not be made."""
+        self._prepare_call()
+        self._look_at(self.call_rules)
 
     # -- 1. ask
 
-    def asking(self) -> Event:
-        """Count the call that is about to be made, and what it reads."""
+    def ask(self) -> ReadReply:
+        """Ask the model, and read its reply. Raises Stop if the model fails."""
         progress = self.progress
         progress.steps += 1
         progress.coins += progress.next_entries
-        read = None
-        if self.read is not None and self.read != self.history.entries:
-            read = self.read  # what memory= made of the history
+        read = None if self.read == self.history.entries else self.read
         entries, tokens = progress.next_entries, progress.next_tokens
         text = "closing" if self.closing else ""
-        return self.happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read))
+        self._happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read))
+        try:
+            # A list that the model may change without harm to the record.
+            raw = self.model(self.history.view() if self.read is None else copy.deepcopy(self.read))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # whatever a provider's client raises, the work so far is kept
+            words = words_of(problem)
+            if self.closing:
+                self.note(CLOSING_FAILED + words)
+            raise Stop(StopReason(MODEL_ERROR, words)) from problem
+        return read_reply(raw, progress.steps)
 
-    def view(self) -> list[Entry]:
-        """Give what the model reads: a list that it may change without harm to the record."""
-        return self.history.view() if self.read is None else copy.deepcopy(self.read)
-
-    def record_reply(self, reply: ReadReply) -> Event:
-        """Put the model's reply into the history, and count its tokens."""
+    def record_reply(self, reply: ReadReply) -> None:
+        """Put the model's reply into the history, and count its tokens; a note says why it cannot be read."""
         progress, entry = self.progress, reply.entry
         tokens = tokens_for(reply.chars)
         if self.closing:
@@ -238,37 +213,44 @@ class RunState:
             read, written = reply.usage
         progress.input_tokens += read
         progress.output_tokens += written
-        self.blanks = self.blanks + 1 if reply.kind == "empty" else 0
+        self.empty_replies = self.empty_replies + 1 if reply.kind == "empty" else 0
         if reply.kind == "invalid":
             progress.errors += 1
-        return self.happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem))
+        self._happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem))
+        if reply.kind == "answer":
+            self.answer = entry["text"]
+        elif reply.kind == "invalid":
+            self.note(f"Your reply could not be read. {reply.problem} {SHAPES}")
 
     # -- 2. check
 
-    def verdict_on(self, calls: Sequence[ReadCall]) -> Verdict | None:
-        """Ask the rules about requests; a verdict means that none of these requests is run."""
-        for rule in self.request_rules:
-            verdict = rule.on_request(calls)
-            if verdict is not None:
-                return verdict
-        return None
-
-    def forbidden_before(self) -> StopReason | None:
-        """Look at a cancel and at the deadline before a tool runs."""
-        for rule in self.tool_rules:
-            reason = rule.before_tool(self.progress)
-            if reason is not None:
-                return read_reason(reason)
-        return None
+    def allowed(self, reply: ReadReply) -> Sequence[ReadCall]:
+        """List the requests of a reply that may run: all or none. Raises Stop if the run must end."""
+        if reply.kind == "empty":
+            if self.empty_replies == 2:
+                raise Stop(StopReason(EMPTY_REPLY, "two replies in a row had neither text nor a request"))
+            self.note("Your reply was empty. Ask for a tool, or answer in words.")
+        elif reply.calls:
+            for rule in self.request_rules:
+                verdict = rule.on_request(reply.calls)
+                if verdict is not None:
+                    why = "another request in the same reply was a repeat. Ask again without it."
+                    self._record_not_run(why, verdict.repeated)
+                    if verdict.stop is not None:
+                        raise Stop(read_reason(verdict.stop))
+                    if verdict.note:
+                        self.note(verdict.note)
+                    return ()
+        return reply.calls
 
     # -- 3. act
 
-    def acting(self, call: ReadCall) -> Event:
-        """Say which tool is about to run."""
-        return self.happened(Event("act", self.progress.steps, None, 0, 0, call.id, call.tool))
-
-    def run(self, call: ReadCall) -> ToolOutcome:
-        """Run one request and cut what comes of it if it is too long."""
+    def act(self, call: ReadCall) -> ToolOutcome:
+        """Run one request, and cut a result that is too long. Raises Stop if there is no time left."""
+        reason = self._forbidden()
+        if reason is not None:
+            raise Stop(reason)
+        self._happened(Event("act", self.progress.steps, None, 0, 0, call.id, call.tool))
         return _shortened(self._outcome(call), self.max_result_chars)
 
     def _outcome(self, call: ReadCall) -> ToolOutcome:
@@ -280,7 +262,7 @@ class RunState:
             refusal = _ask_person(self.approve, call)
             if refusal:
                 return failure("not_approved", refusal, ran=False, failed=False)
-            if self.forbidden_before() is not None:  # the person may have taken long to say yes
+            if self._forbidden() is not None:  # the person may have taken long to say yes
                 return failure("not_run", f"Not run: {ENDED}", ran=False, failed=False)
         self.running = call
         wait = tool.timeout_seconds if tool else None
@@ -289,13 +271,27 @@ class RunState:
             wait = left if wait is None else min(wait, left)
         return run_tool(self.tools, call.tool, call.input_text, worker=self.worker, wait_seconds=wait)
 
+    def _forbidden(self) -> StopReason | None:
+        """Look at a cancel and at the deadline before a tool runs."""
+        for rule in self.tool_rules:
+            reason = rule.before_tool(self.progress)
+            if reason is not None:
+                return read_reason(reason)
+        return None
+
     # -- 4. record
 
-    def record_result(self, call: ReadCall, outcome: ToolOutcome, rules: bool = True) -> Event:
-        """Put a result into the history, right behind its request, and let the rules see it.
+    def record_result(self, call: ReadCall, outcome: ToolOutcome) -> None:
+        """Put a result into the history, then let the rules see it. Raises Stop if no model can mend it."""
+        self._record(call, outcome)
+        if self.result_rules:
+            tool = self.tools.get(call.tool)
+            for rule in self.result_rules:
+                rule.on_result(call, outcome.text, tool is not None and tool.repeatable)
+        if outcome.fatal:
+            raise Stop(StopReason(FATAL_ERROR, outcome.result["message"]))
 
-        rules: False for a result that the loop made up itself; it says nothing about the tool.
-        """
+    def _record(self, call: ReadCall, outcome: ToolOutcome) -> None:
         progress = self.progress
         self.running = None
         if outcome.ran:
@@ -306,14 +302,115 @@ class RunState:
         entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}
         self.history.add(entry, tokens_for(len(outcome.text)))
         text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
-        event = self.happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran))
-        if rules and self.result_rules:  # last: one that raises must find the result recorded
-            tool = self.tools.get(call.tool)
-            for rule in self.result_rules:
-                rule.on_result(call, outcome.text, tool is not None and tool.repeatable)
-        return event
+        self._happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran))
 
-    def unanswered(self) -> Sequence[ReadCall]:
+    # -- the end
+
+    def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> bool:
+        """Make what was raised the reason to stop, and give every request that is still open a result."""
+        while True:
+            try:
+                stopped = isinstance(problem, Stop)
+                if problem is not None and not (stopped and self.closing):  # a closing call changes no reason
+                    self.reason = _reason_for(problem)
+                self.ending = self.closing or not stopped
+                self._record_not_run()
+                return True
+            except BaseException as another:  # an interrupt, or a watcher that raised
+                problem = another
+
+    def begin_closing(self) -> None:
+        """Tell the model that its next reply is the last. Raises Stop if that call would break a limit."""
+        self.closing = True
+        self._prepare_call()
+        self.progress.next_entries += 1
+        self.progress.next_tokens += tokens_for(len(CLOSING_NOTE))
+        self._look_at([rule for rule in self.call_rules if not rule.allows_closing])
+        self.note(CLOSING_NOTE)
+        self._prepare_call()
+
+    def result(self) -> Run:
+        """Say why the run ended, and put it together."""
+        while True:
+            with self:  # an interrupt may come in these very last lines too
+                self._finish()
+                self.worker.close()
+                progress = self.progress
+                return Run(
+                    answer=self.answer,
+                    stopped=self.stopped,
+                    steps=progress.steps,
+                    history=self.history.entries,
+                    usage=Usage(progress.input_tokens, progress.output_tokens, self.estimated),
+                    tool_runs=progress.tool_runs,
+                    errors=progress.errors,
+                    coins=progress.coins,
+                    trace=Trace(tuple(self.events), self.about),
+                    closing=self.closing and self.answer is not None,
+                )
+
+    def _finish(self) -> None:
+        """Say why the run ended; once said, it stands."""
+        self.ending = True
+        if self.events and self.events[-1].kind == "stop":
+            return
+        self.stopped = reason = self.reason
+        said: Entry = {"answer": self.answer, "detail": reason.detail}
+        self._happened(Event("stop", self.progress.steps, said, text=str(reason)))
+        if self.said_late:
+            said["detail"] = cut("; ".join(filter(None, (reason.detail, self.said_late))))
+        self.stopped = StopReason(reason, said["detail"])
+
+    # -- what the others have in common
+
+    def note(self, text: str) -> None:
+        """Add a note for the model to read."""
+        entry = user(text)
+        self.history.add(entry, tokens_for(len(text)))
+        self._happened(Event("note", self.progress.steps, entry))
+
+    def _happened(self, event: Event) -> None:
+        """Keep an event and show it to the one who watches."""
+        self.events.append(event)
+        if self.on_event is not None:
+            try:
+                self.on_event(event)
+            except BaseException as problem:
+                self.on_event = None  # one that raises is not asked again: the run has to end in order
+                if not self.ending:
+                    raise
+                self.said_late = f"on_event raised at the very end: {words_of(problem)}"
+
+    def _prepare_call(self) -> None:
+        """Find out what the next call would read."""
+        progress = self.progress
+        if self.memory is None:
+            progress.next_entries = len(self.history.entries)
+            progress.next_tokens = self.history.tokens
+        else:
+            self.read = _read_memory(self.memory, self.history.view())
+            progress.next_entries = len(self.read)
+            progress.next_tokens = _tokens_in(self.read)
+
+    def _look_at(self, call_rules: Sequence[StopRule]) -> None:
+        for rule in call_rules:
+            reason = rule.before_call(self.progress)
+            if reason is not None:
+                raise Stop(read_reason(reason))
+
+    def _record_not_run(self, why: str = ENDED, repeated: frozenset[str] = frozenset()) -> None:
+        """Give every request that is still unanswered a result which says that it did not run."""
+        for call in self._unanswered():
+            if call is self.running:
+                words, ran = "It was begun and not finished; what it has done so far is not known.", True
+            elif call.key in repeated:
+                words, ran = "Not run again: the same request gave the same result each time before.", False
+            else:
+                words, ran = f"Not run: {why}", False
+            outcome = failure("not_finished" if ran else "not_run", words, ran=ran, failed=ran)
+            self._record(call, _shortened(outcome, self.max_result_chars))
+
+    def _unanswered(self) -> Sequence[ReadCall]:
         """List the requests of the last reply that have no result in the history yet."""
         entries = self.history.entries
         results = 0
@@ -323,54 +420,13 @@ class RunState:
             return ()
         return self.reply.calls[results:]
 
-    def record_not_run(self, why: str = ENDED, repeated: frozenset[str] = frozenset()) -> Iterable[Event]:
-        """Give every request that is still unanswered a result which says that it did not run."""
-        for call in self.unanswered():
-            if call is self.running:
-                words, ran = "It was begun and not finished; what it has done so far is not known.", True
-            elif call.key in repeated:
-                words, ran = "Not run again: the same request gave the same result each time before.", False
-            else:
-                words, ran = f"Not run: {why}", False
-            outcome = failure("not_finished" if ran else "not_run", words, ran=ran, failed=ran)
-            yield self.record_result(call, _shortened(outcome, self.max_result_chars), rules=False)
 
-    # -- the end
-
-    def leave(self) -> None:
-        """Leave everything in order, also if the one who asks for the events has walked away."""
-        self.ending = True
-        for _ in self.record_not_run():
-            pass
-        self.worker.close()
-
-    def finish(self, reason: StopReason) -> Event:
-        """Say why the run ended; once said, it stands."""
-        if self.events and self.events[-1].kind == "stop":
-            return self.events[-1]
-        self.stopped = reason
-        said: Entry = {"answer": self.answer, "detail": reason.detail}
-        event = self.happened(Event("stop", self.progress.steps, said, text=str(reason)))
-        if self.said_late:
-            said["detail"] = cut("; ".join(filter(None, (reason.detail, self.said_late))))
-        self.stopped = StopReason(reason, said["detail"])
-        return event
-
-    def result(self) -> Run:
-        """Put the finished run together."""
-        progress = self.progress
-        return Run(
-            answer=self.answer,
-            stopped=self.stopped,
-            steps=progress.steps,
-            history=self.history.entries,
-            usage=Usage(progress.input_tokens, progress.output_tokens, self.estimated),
-            tool_runs=progress.tool_runs,
-            errors=progress.errors,
-            coins=progress.coins,
-            trace=Trace(tuple(self.events), self.about),
-            closing=self.closing and self.answer is not None,
-        )
+def _reason_for(problem: BaseException) -> StopReason:
+    if isinstance(problem, Stop):
+        return problem.reason
+    if isinstance(problem, KeyboardInterrupt):
+        return StopReason(CANCELLED, "the program was interrupted")
+    return StopReason(FATAL_ERROR, words_of(problem))  # a rule, memory or on_event raised
 
 
 def _shortened(outcome: ToolOutcome, max_chars: int) -> ToolOutcome:

@@ -23,6 +23,7 @@ __all__ = [
     "DEADLINE",
     "EMPTY_REPLY",
     "FATAL_ERROR",
+    "LEAVES_ROOM_FOR_CLOSING",
     "MODEL_ERROR",
     "NO_PROGRESS",
     "REPEATED_CALL",
@@ -81,6 +82,9 @@ EMPTY_REPLY = StopReason("empty reply")
 MODEL_ERROR = StopReason("model error")
 FATAL_ERROR = StopReason("fatal error")
 CANCELLED = StopReason("cancelled")
+
+LEAVES_ROOM_FOR_CLOSING = (STEP_LIMIT, REPEATED_CALL, NO_PROGRESS, TOO_MANY_ERRORS)
+"""After these one more call may be affordable. A budget, a deadline or a cancel leaves no room."""
 
 
 @dataclass

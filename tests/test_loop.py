@@ -6,14 +6,14 @@ import json
 import pytest
 
 import agentlib
-from agentlib import Run, Trace, answer, ask, ask_together, replay, run_agent, steps, stops, tool
+from agentlib import Run, Trace, answer, ask, ask_together, replay, run_agent, stops, tool
 from agentlib.costs import entry_tokens
 from agentlib.errors import FatalToolError
 from agentlib.messages import read_reply
 from agentlib.models import LoopingModel, RecordingModel, RuleModel, ScriptedModel
 from agentlib.stops import CoinBudget, Deadline, NoProgress, RepeatedCall, StopReason, TokenBudget
 from agentlib.watch import watch
-from tests.invariants import assert_every_request_answered, assert_json_ready, assert_sound
+from tests.invariants import assert_json_ready, assert_sound
 from tests.odd_values import NoRepr
 
 
@@ -36,12 +36,11 @@ def results(run):
 # --- arguments --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("start", [run_agent, steps])
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, "3", True, None, [3], 3.0, float("nan"), NoRepr()])
-def test_max_steps_that_is_no_whole_number_from_1_up_is_refused_before_any_call(start, wrong):
+def test_max_steps_that_is_no_whole_number_from_1_up_is_refused_before_any_call(wrong):
     model = ScriptedModel([answer("done")])
     with pytest.raises(ValueError, match=r"max_steps is a whole number from 1 up, but was "):
-        start(model, TOOLS, "Goal", max_steps=wrong)
+        run_agent(model, TOOLS, "Goal", max_steps=wrong)
     assert model.calls == 0
 
 
@@ -52,14 +51,13 @@ def test_the_refusal_says_what_came():
         run_agent(ScriptedModel([]), TOOLS, "Goal", 2.5)
 
 
-@pytest.mark.parametrize("start", [run_agent, steps])
 @pytest.mark.parametrize("name", ["model", "approve", "memory", "on_event"])
 @pytest.mark.parametrize("wrong", ["model", 5, answer("done"), [look]])
-def test_what_should_be_a_function_and_is_none_is_refused_before_any_call(start, name, wrong):
+def test_what_should_be_a_function_and_is_none_is_refused_before_any_call(name, wrong):
     model = ScriptedModel([answer("done")])
     options = {"model": model, "tools": TOOLS, "goal": "Goal", name: wrong}
     with pytest.raises(TypeError, match=f"{name} is a function, but was"):
-        start(**options)
+        run_agent(**options)
     assert model.calls == 0
 
 
@@ -100,9 +98,7 @@ def test_the_documented_names_and_defaults_stay():
     assert fields <= set(Run.__dataclass_fields__)
 
 
-@pytest.mark.parametrize(
-    "name", ["run_agent", "ask", "answer", "Run", "stops", "tool", "Trace", "errors", "steps"]
-)
+@pytest.mark.parametrize("name", ["run_agent", "ask", "answer", "Run", "stops", "tool", "Trace", "errors"])
 def test_the_imports_of_the_course_stay(name):
     assert name in agentlib.__all__
     assert hasattr(agentlib, name)
@@ -172,36 +168,25 @@ def test_a_run_is_a_record_that_shows_itself_in_a_line():
         run.answer = "other"
 
 
-def test_steps_gives_each_event_as_it_happens_and_the_run_at_the_end():
-    kinds = []
-    events = steps(ScriptedModel([ask("look"), answer("done")]), TOOLS, "Goal")
-    while True:
-        try:
-            kinds.append(next(events).kind)
-        except StopIteration as end:
-            run = end.value
-            break
-    assert kinds == ["start", "ask", "reply", "act", "result", "ask", "reply", "stop"]
+def test_the_events_of_a_run_come_in_the_order_of_the_loop():
+    run = run_agent(ScriptedModel([ask("look"), answer("done")]), TOOLS, "Goal")
+    kinds = ["start", "ask", "reply", "act", "result", "ask", "reply", "stop"]
     assert [event.kind for event in run.trace] == kinds
-    assert run.trace == run_agent(ScriptedModel([ask("look"), answer("done")]), TOOLS, "Goal").trace
 
 
-def test_nothing_runs_before_the_first_event_is_asked_for():
-    model = ScriptedModel([answer("done")])
-    steps(model, TOOLS, "Goal")
-    assert model.calls == 0
-
-
-def test_whoever_leaves_the_events_early_leaves_no_request_open():
+def test_a_watcher_that_leaves_early_leaves_no_request_open():
     for moment in range(1, 12):
         seen = []
-        events = steps(
-            ScriptedModel([ask_together(ask("look"), ask("look"))] * 3), TOOLS, "Goal", on_event=seen.append
-        )
-        for _ in range(moment):
-            next(events)
-        events.close()
-        assert_every_request_answered(Trace(tuple(seen)).history_after(len(seen)))
+
+        def on_event(event, seen=seen, moment=moment):
+            seen.append(event)
+            if len(seen) == moment:
+                raise GeneratorExit
+
+        model = ScriptedModel([ask_together(ask("look"), ask("look"))] * 3)
+        run = run_agent(model, TOOLS, "Goal", on_event=on_event)
+        assert_sound(run)
+        assert list(run.trace.events[:moment]) == seen
 
 
 def test_one_model_call_after_the_other_and_not_one_too_many():

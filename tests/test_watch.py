@@ -1020,10 +1020,6 @@ def test_the_default_max_steps_of_a_partial_is_the_one_it_holds():
     assert once(functools.partial(loop, max_steps=5)).about["max_steps"] == 5
 
 
-def test_agentlibs_steps_is_run_to_its_end():
-    assert once(agentlib.steps).stopped == "answered"
-
-
 def test_a_generator_that_is_not_the_loops_own_is_not_run():
     module = {"__name__": "somewhere_else"}
     exec("def count():\n    while True:\n        yield 1", module)
