@@ -11,19 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from agentlib.course.check_command import find_file
+from agentlib.course.check_file import check_file
+from agentlib.course.check_subprocess import check_in_subprocess
 from agentlib.course.checking.magics import plain
-from agentlib.course.checking.subprocess import check_apart
+from agentlib.course.checking.notebook import read_notebook
 from agentlib.course.cli import main
-from agentlib.course.commands import (
-    FRESH_DIR,
-    check_file,
-    exercise_of,
-    find_file,
-    reset_exercise,
-    reset_quiz,
-)
-from agentlib.course.exercises import EXERCISES
-from agentlib.course.running.notebook import Cell, NotebookError, read_notebook, run_cells
+from agentlib.course.errors import NotebookError
+from agentlib.course.exercises import EXERCISES, FRESH_DIR, exercise_of
+from agentlib.course.reset_command import reset_exercise, reset_quiz
+from agentlib.course.running.cells import Cell, run_cells
 from agentlib.views.quiz.answers import Answers
 
 ROOT = Path(__file__).parent.parent
@@ -442,7 +439,7 @@ def test_what_the_code_has_started_is_ended_with_the_check(file, tmp_path):
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1_000)'])\n"
         f"open({str(note)!r}, 'w').write(str(child.pid))"
     )
-    assert check_apart(file(cell, GOOD)).passed
+    assert check_in_subprocess(file(cell, GOOD)).passed
     for _ in range(100):  # an ended process is there until somebody has asked for its end
         if not is_running(int(note.read_text())):
             return
@@ -471,7 +468,7 @@ NO_TIMER = "import signal; hasattr(signal, 'setitimer') and signal.setitimer(sig
 def test_what_python_cannot_interrupt_is_ended_from_outside(file, cells, said):
     began = time.monotonic()
     with pytest.raises(NotebookError) as problem:
-        check_apart(file(*cells), cell_seconds=0.2, grace_seconds=0.3)
+        check_in_subprocess(file(*cells), cell_seconds=0.2, grace_seconds=0.3)
     assert said in str(problem.value)
     assert time.monotonic() - began < 30
 
@@ -508,7 +505,7 @@ def test_nothing_that_the_code_writes_gets_into_the_report(file):
 def test_words_that_get_into_the_pipe_spoil_no_message_behind_them(file):
     cell = "import os\nfor number in range(3, 20):\n    try: os.write(number, b'x')\n    except OSError: pass"
     inside = INSIDE.replace("MORE", cell.replace("\n", "\n    "))
-    assert check_apart(file(inside)).passed
+    assert check_in_subprocess(file(inside)).passed
 
 
 @pytest.mark.parametrize(
@@ -553,12 +550,13 @@ def test_a_process_that_is_forked_off_makes_no_second_report(file):
 def test_a_process_that_is_forked_off_gives_no_report_in_the_place_of_the_other(file):
     late = "\nimport os, time\nif os.fork():\n    time.sleep(2)\n    del run_agent"
     with pytest.raises(NotebookError, match="no cell makes a function run_agent"):
-        check_apart(file(GOOD + late))
+        check_in_subprocess(file(GOOD + late))
 
 
 def test_a_report_that_calls_itself_passed_is_judged_by_its_results(file):
-    cell = "from agentlib.course.checking.report import Report\nReport.passed = property(lambda self: True)\n"
-    cell += "Report.points = property(lambda self: 10)"
+    cell = "from agentlib.course.checking.report import CheckReport\n"
+    cell += "CheckReport.passed = property(lambda self: True)\n"
+    cell += "CheckReport.points = property(lambda self: 10)"
     done = command("check", str(file(cell, SHORT)), "--json")
     assert done.returncode == 1
     data = json.loads(done.stdout)
@@ -568,7 +566,7 @@ def test_a_report_that_calls_itself_passed_is_judged_by_its_results(file):
 @pytest.mark.parametrize("source", [GOOD, SHORT, GOOD + "print(1)", "raise NotImplementedError"])
 def test_the_report_of_a_process_of_its_own_is_the_same(file, source):
     path = file("1 / 0", "def run_agent(*given, **named): raise NotImplementedError", source)
-    assert check_apart(path, seed=5) == check_file(path, seed=5)
+    assert check_in_subprocess(path, seed=5) == check_file(path, seed=5)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent in another way there")
@@ -687,7 +685,7 @@ def test_a_cell_of_empty_lines_that_is_no_python_is_looked_through_at_once():
 def test_plain_python_needs_no_ipython():
     code = (
         "import sys\nfrom agentlib.course.checking.magics import plain\n"
-        "from agentlib.course.running.notebook import Cell\n"
+        "from agentlib.course.running.cells import Cell\n"
         "plain([Cell(1, 'x = 1  # what?'), Cell(2, 'x = ('), Cell(3, '%%time\\nx = 1')])\n"
         "print('IPython' in sys.modules)"
     )

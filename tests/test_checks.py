@@ -15,7 +15,7 @@ import pytest
 
 from agentlib.course import check
 from agentlib.course.checking.engine import check_functions, check_with
-from agentlib.course.checking.report import Report
+from agentlib.course.checking.report import CheckReport
 from agentlib.course.checking.simulator import play
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Scenario
 from agentlib.course.exercises import EXERCISES, find_exercise
@@ -45,7 +45,7 @@ def broken(model, tools, goal, max_steps=10):
 
 def test_a_good_loop_gets_all_points():
     report = check("ex01_write_the_loop", good)
-    assert isinstance(report, Report)
+    assert isinstance(report, CheckReport)
     assert report.passed
     assert (report.points, report.max_points) == (10, 10)
     assert {result.status for result in report.results} == {"ok"}

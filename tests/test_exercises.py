@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.course.commands import FRESH_DIR, check_file
-from agentlib.course.exercises import EXERCISES
+from agentlib.course.check_file import check_file
+from agentlib.course.checking.notebook import read_notebook
+from agentlib.course.exercises import EXERCISES, FRESH_DIR
 from agentlib.course.make import made_exercise
-from agentlib.course.running.notebook import read_notebook, run_cells
+from agentlib.course.running.cells import run_cells
 from agentlib.labs import bugs
 from agentlib.views import tracer
 

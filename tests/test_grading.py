@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.course.commands import FRESH_DIR
-from agentlib.course.exercises import EXERCISES
+from agentlib.course.errors import NotebookError
+from agentlib.course.exercises import EXERCISES, FRESH_DIR
 from agentlib.course.grading import (
     RUNGS,
     Limits,
@@ -39,7 +39,6 @@ from agentlib.course.grading.submission import (
     plan,
 )
 from agentlib.course.grading.syscalls import call_filter
-from agentlib.course.running.notebook import NotebookError
 from tests.hostile.submissions import HONEST, code_cell, notebook
 
 ROOT = Path(__file__).parent.parent

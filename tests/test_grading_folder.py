@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from agentlib.course.cli import main
+from agentlib.course.errors import NotebookError
 from agentlib.course.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
 from agentlib.course.grading.batch import EarlyPool
 from agentlib.course.grading.collect import find_submissions, printable, read_submission, who
@@ -35,7 +36,6 @@ from agentlib.course.grading.results import (
     without_number,
 )
 from agentlib.course.grading.sandbox_root import course_version, is_running, remove_leftovers
-from agentlib.course.running.notebook import NotebookError
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
 LAST = RUNGS[-1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentlib.course import selfcheck
-from agentlib.course.selfcheck import Report, self_check
+from agentlib.course.selfcheck import SelfCheckReport, self_check
 
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))["project"]
 
@@ -87,4 +87,4 @@ def test_a_loop_that_does_not_work_is_reported(monkeypatch):
 def test_shown_in_a_cell_it_reads_as_when_printed():
     report = self_check(python=(3, 12), version_of=everything)
     assert repr(report) == str(report)
-    assert str(Report(())) == "Everything is here. You can start."
+    assert str(SelfCheckReport(())) == "Everything is here. You can start."

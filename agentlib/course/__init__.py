@@ -8,7 +8,7 @@ from typing import Any
 
 from agentlib.course._progress import progress
 from agentlib.course.checking.engine import check_functions, checked_seed, named_functions
-from agentlib.course.checking.report import Report
+from agentlib.course.checking.report import CheckReport
 from agentlib.course.exercises import find_exercise
 from agentlib.course.running.trying import try_it
 from agentlib.course.selfcheck import self_check
@@ -16,7 +16,7 @@ from agentlib.course.selfcheck import self_check
 __all__ = ["check", "progress", "self_check", "try_it"]
 
 
-def check(exercise: Any = None, *functions: Any, seed: int | None = None) -> Report:
+def check(exercise: Any = None, *functions: Any, seed: int | None = None) -> CheckReport:
     """Check what a learner wrote; shown as the last line of a cell, the report is a table.
 
     exercise: its name, such as "ex01_write_the_loop" or "ex01". functions: the function itself, or several in

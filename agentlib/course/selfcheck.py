@@ -8,7 +8,7 @@ from importlib import metadata
 from agentlib.labs import blue_mugs
 from agentlib.loop import run_agent
 
-__all__ = ["Finding", "Report", "self_check"]
+__all__ = ["Finding", "SelfCheckReport", "self_check"]
 
 OLDEST_PYTHON = (3, 11)
 NEWEST_PYTHON = (3, 14)
@@ -42,7 +42,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
+class SelfCheckReport:
     """All findings; printed, it is a list with one line a finding and one sentence at the end."""
 
     findings: tuple[Finding, ...]
@@ -75,14 +75,14 @@ class Report:
 
 def self_check(
     python: tuple[int, int] = sys.version_info[:2], version_of: Callable[[str], str] = metadata.version
-) -> Report:
+) -> SelfCheckReport:
     """Look at Python, the packages of the course and one run of the loop; never raises.
 
     python: the two numbers of the version. version_of: gives the version of an installed package, and
     raises importlib.metadata.PackageNotFoundError for one that is not installed.
     """
     packages = [_package(name, purpose, version_of) for name, purpose in PACKAGES.items()]
-    return Report((_python(python), *packages, _one_run()))
+    return SelfCheckReport((_python(python), *packages, _one_run()))
 
 
 def _python(python: tuple[int, int]) -> Finding:

@@ -17,7 +17,7 @@ from statistics import median
 
 import pytest
 
-from agentlib.course.commands import FRESH_DIR
+from agentlib.course.exercises import FRESH_DIR
 from agentlib.course.grading import RUNGS, Limits, temporary_home
 from agentlib.course.grading.selection import try_rung
 from tests.hostile.submissions import HONEST, notebook

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentlib.course.commands import FRESH_DIR
+from agentlib.course.exercises import FRESH_DIR
 
 __all__ = ["CASES", "HONEST", "Case", "code_cell", "notebook"]
 

@@ -5,20 +5,18 @@ import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, Report, Result
+from agentlib.course.checking.notebook import read_notebook
+from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, CheckReport, CriterionResult
 from agentlib.course.checking.simulator import Learner, play
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs
-from agentlib.course.running.notebook import read_notebook
 from agentlib.course.running.runner import Counter, Runner
 from agentlib.messages import describe, json_text, short
 from agentlib.views.describe import counted
 
 __all__ = [
-    "FRESH_DIR",
     "check_functions",
     "check_with",
     "checked_seed",
@@ -27,11 +25,8 @@ __all__ = [
     "with_print_note",
 ]
 
-FRESH_DIR = Path(__file__).resolve().parents[1] / "exercises" / "fresh"
-"""The exercises as they are handed out; `agentlib.course.make` writes them."""
 
-
-def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) -> Report:
+def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) -> CheckReport:
     """Check an exercise with a learner's functions, wherever they live.
 
     seed: of the data; None draws a new one. The same seed gives the same data.
@@ -40,7 +35,7 @@ def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) ->
         seed = secrets.randbelow(100_000)
     scenarios = exercise.scenarios(Random(f"{exercise.name} {seed}"))
     logs = Logs(scenarios, lambda scenario: play(scenario, learner))
-    results: list[Result] = []
+    results: list[CriterionResult] = []
     met: set[str] = set()
     for criterion in exercise.criteria:
         if not met.issuperset(criterion.needs):
@@ -54,7 +49,7 @@ def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) ->
             results.append(result_of(criterion, NOT_YET, fault))
     started = _started(logs.played)
     notes = _notes(exercise, logs.played) if started else ()
-    return Report(exercise.name, exercise.title, seed, started, tuple(results), notes)
+    return CheckReport(exercise.name, exercise.title, seed, started, tuple(results), notes)
 
 
 def _judge(criterion: Criterion, logs: Logs) -> Fault | None:
@@ -64,10 +59,10 @@ def _judge(criterion: Criterion, logs: Logs) -> Fault | None:
     return fault
 
 
-def result_of(criterion: Criterion, status: str, fault: Fault | None = None) -> Result:
-    """Say what became of a criterion. status: see `Result`. fault: what was seen, where it is not met."""
+def result_of(criterion: Criterion, status: str, fault: Fault | None = None) -> CriterionResult:
+    """Say what became of a criterion. fault: what was seen, where it is not met."""
     first = (fault.hint if fault else None) or criterion.hints[0]
-    return Result(
+    return CriterionResult(
         id=criterion.id,
         status=status,
         points=criterion.points if status == OK else 0,
@@ -94,9 +89,9 @@ def _notes(exercise: Exercise, logs: list[Log]) -> tuple[str, ...]:
         own = [log for log in logs if log.scenario.function == name]
         if own and all(not_started(log) for log in own):
             notes.append(f"{name} is not started yet.")
-        elif any(_refused_its_arguments(log) for log in own) and (wanted := first_line(exercise, name)):
+        elif any(_refused_its_arguments(log) for log in own) and (line := first_line(exercise, name)):
             notes.append(
-                f"It must be possible to call {name} as the exercise does; its first line was `{wanted}`."
+                f"It must be possible to call {name} as the exercise does; its first line was `{line}`."
             )
     return tuple(notes)
 
@@ -109,10 +104,9 @@ def _refused_its_arguments(log: Log) -> bool:
 
 def first_line(exercise: Exercise, function: str) -> str:
     """Give the line with which a function begins in the exercise as it is handed out; "" if there is none."""
-    path = FRESH_DIR / f"{exercise.name}.ipynb"
-    if not path.is_file():
+    if not exercise.fresh.is_file():
         return ""
-    for cell in read_notebook(path):
+    for cell in read_notebook(exercise.fresh):
         found = re.search(rf"^def {function}\(.*\):$", cell.source, re.MULTILINE)
         if found:
             return found[0]
@@ -127,16 +121,16 @@ def named_functions(exercise: Exercise, given: tuple[Any, ...]) -> dict[str, Cal
     """
     names = exercise.functions
     call = f'check("{exercise.name}", {", ".join(names)})'
-    wanted = f"This exercise needs {len(names)} {'function' if len(names) == 1 else 'functions'}: {call}."
+    needed = f"This exercise needs {len(names)} {'function' if len(names) == 1 else 'functions'}: {call}."
     if len(given) == 1 and isinstance(given[0], Mapping):
         missing = [name for name in names if name not in given[0]]
         if missing:
-            raise TypeError(f"The dict has no {json_text(missing[0])}. {wanted}")
+            raise TypeError(f"The dict has no {json_text(missing[0])}. {needed}")
         functions = {name: given[0][name] for name in names}
     else:
         functions = dict(zip(names, given, strict=False))
     if len(functions) != len(names) or len(given) > len(names):
-        raise TypeError(wanted)
+        raise TypeError(needed)
     for name, function in functions.items():
         if not callable(function):
             raise TypeError(
@@ -168,13 +162,13 @@ def checked_seed(seed: object) -> None:
 
 def check_functions(
     exercise: Exercise, functions: Mapping[str, Callable[..., Any]], seed: int | None = None
-) -> Report:
+) -> CheckReport:
     """Check an exercise with functions of this process."""
     learner = Runner(functions)
     return with_print_note(check_with(exercise, learner, seed), learner.printed)
 
 
-def with_print_note(report: Report, printed: Counter) -> Report:
+def with_print_note(report: CheckReport, printed: Counter) -> CheckReport:
     """Give a report with a note if something was printed meanwhile."""
     if not (printed.chars and report.started):
         return report

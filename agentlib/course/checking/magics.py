@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Sequence
 
-from agentlib.course.running.notebook import Cell
+from agentlib.course.running.cells import Cell
 
 __all__ = ["plain"]
 
@@ -13,7 +13,7 @@ RUN_BODY = ("%%capture", "%%prun", "%%time", "%%timeit")
 """Cell magics that measure or keep quiet what is below them; it is run as if they were not there."""
 
 MAGIC = re.compile(r"^[^\S\n]*[%!?]|=[^\S\n]*[%!]|\?[^\S\n]*$", re.MULTILINE)
-MOST_READ = 500_000
+MAX_READ_CHARS = 500_000
 """Characters that IPython may read for one notebook: it reads a cell anew for each of its magics."""
 
 
@@ -22,7 +22,7 @@ def plain(cells: Sequence[Cell]) -> list[Cell]:
 
     Where a notebook has so many magics that to translate them would take long, the rest is left as it is.
     """
-    left = MOST_READ
+    left = MAX_READ_CHARS
     made = []
     for cell in cells:
         if not is_python(cell.source):

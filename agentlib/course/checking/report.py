@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["NOT_REACHED", "NOT_YET", "OK", "Report", "Result"]
+__all__ = ["NOT_REACHED", "NOT_YET", "OK", "CheckReport", "CriterionResult"]
 
 OK, NOT_YET, NOT_REACHED = "ok", "not yet", "not reached"
 WIDTH = 96
@@ -13,7 +13,7 @@ WIDTH = 96
 
 
 @dataclass(frozen=True)
-class Result:
+class CriterionResult:
     """What became of one criterion.
 
     status: "ok", "not yet", or "not reached" (it could not be judged before another one is met).
@@ -36,7 +36,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """The result of one check.
 
     exercise, title: which exercise. seed: the seed of the data; the same seed gives the same data again.
@@ -47,7 +47,7 @@ class Report:
     title: str
     seed: int
     started: bool
-    results: tuple[Result, ...]
+    results: tuple[CriterionResult, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -156,7 +156,7 @@ class Report:
 MARKS = {OK: "ok", NOT_YET: "not yet", NOT_REACHED: "-"}
 
 
-def _lines(result: Result, more: bool) -> list[str]:
+def _lines(result: CriterionResult, more: bool) -> list[str]:
     right = {OK: "", NOT_YET: f"0 of {result.max_points}", NOT_REACHED: "not reached"}[result.status]
     first, *rest = _wrapped(result.wanted, WIDTH - 11 - 13)
     lines = [f"  {MARKS[result.status]:<9}{first:<{WIDTH - 11 - len(right)}}{right}".rstrip()]
@@ -186,7 +186,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 COLOURS = {OK: "#0072b2", NOT_YET: "#d55e00", NOT_REACHED: "#888888"}
 
 
-def _row(result: Result) -> str:
+def _row(result: CriterionResult) -> str:
     side = 'style="text-align:left"'
     points = f"{result.points} of {result.max_points}"
     seen = ""

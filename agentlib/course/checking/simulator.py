@@ -10,9 +10,9 @@ from agentlib.course.checking.spec import Called, Log, Scenario
 from agentlib.course.running.runner import CALL, TOO_LONG, TOO_OFTEN
 from agentlib.messages import Entry, json_ready, short
 
-__all__ = ["CALL", "TOO_LONG", "TOO_OFTEN", "Learner", "Player", "play"]
+__all__ = ["CALL", "TOO_LONG", "TOO_OFTEN", "Learner", "Simulator", "play"]
 
-MOST_CALLS = 1_000
+MAX_CALLS = 1_000
 """A played function that has no limit of its own may be called so often."""
 
 
@@ -31,8 +31,8 @@ class Learner(Protocol):
         """
 
 
-class Player:
-    """Plays one scenario."""
+class Simulator:
+    """Plays the model and the tools of one scenario."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.log = Log(scenario)
@@ -75,7 +75,7 @@ class Player:
         limits = self.log.scenario.max_calls
         group = name.split(".")[0]
         self._counts[group] = self._counts.get(group, 0) + 1
-        if self._counts[group] > limits.get(group, MOST_CALLS):
+        if self._counts[group] > limits.get(group, MAX_CALLS):
             self.ended = TOO_OFTEN
             return {"end": self.ended}
         try:
@@ -95,12 +95,12 @@ PLAYED = ("played",)
 
 def play(scenario: Scenario, learner: Learner) -> Log:
     """Play one scenario to its end and give the log."""
-    player = Player(scenario)
-    outcome = learner.run(player.request(), player.called, scenario.seconds)
-    if player.ended:  # whatever the learner's code made of it
-        outcome = {"ended": player.ended}
-    player.log.outcome = outcome
-    return player.log
+    simulator = Simulator(scenario)
+    outcome = learner.run(simulator.request(), simulator.called, scenario.seconds)
+    if simulator.ended:  # whatever the learner's code made of it
+        outcome = {"ended": simulator.ended}
+    simulator.log.outcome = outcome
+    return simulator.log
 
 
 def shortened(value: object) -> str:

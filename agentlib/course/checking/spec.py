@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
-__all__ = ["Called", "Criterion", "Exercise", "Fault", "Log", "Logs", "Scenario"]
+__all__ = ["FRESH_DIR", "Called", "Criterion", "Exercise", "Fault", "Log", "Logs", "Scenario"]
+
+FRESH_DIR = Path(__file__).resolve().parents[1] / "exercises" / "fresh"
+"""The exercises as they are handed out; `agentlib.course.make` writes them."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,16 @@ class Exercise:
     criteria: tuple[Criterion, ...]
     scenarios: Callable[[Random], dict[str, Scenario]]
     functions: tuple[str, ...] = ("run_agent",)
+
+    @property
+    def number(self) -> str:
+        """The beginning of its name: "ex02"."""
+        return self.name.split("_")[0]
+
+    @property
+    def fresh(self) -> Path:
+        """The file of the exercise as it is handed out."""
+        return FRESH_DIR / f"{self.name}.ipynb"
 
     @property
     def max_points(self) -> int:

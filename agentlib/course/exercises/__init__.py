@@ -4,13 +4,18 @@ A module here whose name begins with "ex" and a number is an exercise; its `EXER
 """
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
-from agentlib.course.checking.spec import Exercise
+from agentlib.course.checking.spec import FRESH_DIR, Exercise
+from agentlib.course.errors import NotebookError
+from agentlib.course.running.cells import Cell
 from agentlib.messages import short
 
-__all__ = ["EXERCISES", "find_exercise"]
+__all__ = ["EXERCISES", "FRESH_DIR", "exercise_of", "exercise_of_cells", "find_exercise"]
 
 EXERCISES: dict[str, Exercise] = {
     exercise.name: exercise
@@ -25,8 +30,43 @@ def find_exercise(name: str) -> Exercise:
 
     Raises ValueError if there is none.
     """
-    wanted = name.strip().lower().removesuffix(".ipynb")
+    sought = name.strip().lower().removesuffix(".ipynb")
     for known, exercise in EXERCISES.items():
-        if wanted in (known, known.split("_")[0]):
+        if sought in (known, exercise.number):
             return exercise
     raise ValueError(f'There is no exercise "{short(name, 60)}". There are: {", ".join(EXERCISES)}.')
+
+
+def exercise_of(path: Path) -> Exercise:
+    """Tell from a file's name which exercise it is: "ex02_three_stops.ipynb", "my ex02 (1).ipynb".
+
+    Of several that it names the first one counts. Raises NotebookError if there is none.
+    """
+    stem = path.stem.lower()
+    for before in (r"(?<![^\W_])", ""):  # better where a word begins: "alex01_ex02" is ex02
+        found = [
+            (match.start(), exercise.name)
+            for exercise in EXERCISES.values()
+            if (match := re.search(before + exercise.number, stem))
+        ]
+        if found:
+            return EXERCISES[min(found)[1]]
+    raise NotebookError(
+        f"{path}: its name does not say which exercise it is; it should begin with one of "
+        f"{', '.join(exercise.number for exercise in EXERCISES.values())}."
+    )
+
+
+def exercise_of_cells(cells: Sequence[Cell]) -> Exercise | None:
+    """Tell by a notebook's own cells which exercise it is: by nbgrader's names for them, and by `check(...)`.
+
+    None if they do not tell, or name two exercises alike: a learner may have copied a cell.
+    """
+    by_number = {exercise.number: exercise for exercise in EXERCISES.values()}
+    named = [cell.grade_id.split("_")[0] for cell in cells]
+    for cell in cells:
+        named += re.findall(r"""\bcheck\(\s*["'](ex\d+)""", cell.source)
+    counts = Counter(name for name in named if name in by_number).most_common(2)
+    if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
+        return None
+    return by_number[counts[0][0]]

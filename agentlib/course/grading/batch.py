@@ -22,6 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.collect import Submission, find_submissions, read_submission
 from agentlib.course.grading.grade import CRASHED, Row, grade_notebook, seed_for, unreadable
@@ -29,7 +30,6 @@ from agentlib.course.grading.limits import Limits
 from agentlib.course.grading.sandbox import RUNGS, Rung
 from agentlib.course.grading.sandbox_root import Home, course_version
 from agentlib.course.grading.submission import exercise_in
-from agentlib.course.running.notebook import NotebookError
 
 __all__ = ["Batch", "EarlyPool", "Task", "grade_folder", "grade_task", "local_pool"]
 

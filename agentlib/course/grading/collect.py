@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from agentlib.course.commands import exercise_of
+from agentlib.course.errors import NotebookError
+from agentlib.course.exercises import exercise_of
 from agentlib.course.grading.limits import Limits
-from agentlib.course.running.notebook import NotebookError
 
 __all__ = ["Submission", "find_submissions", "printable", "read_submission", "who"]
 

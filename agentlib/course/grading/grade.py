@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from agentlib.course.checking.engine import check_with
-from agentlib.course.checking.report import Report
+from agentlib.course.checking.report import CheckReport
 from agentlib.course.checking.spec import Exercise
+from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.channel import ProtocolError
 from agentlib.course.grading.limits import Limits
@@ -16,7 +17,6 @@ from agentlib.course.grading.sandbox import Rung
 from agentlib.course.grading.sandbox_root import Home
 from agentlib.course.grading.sandboxed import LearnerThere
 from agentlib.course.grading.submission import Plan, plan
-from agentlib.course.running.notebook import NotebookError
 from agentlib.messages import short
 
 __all__ = [
@@ -44,7 +44,7 @@ class Row:
     points, of: earned, and to be had. status: one of the words above. isolation: the rung's name.
     seed: of the data; with it the grade comes again. seconds: of time that grading took.
     notes: sentences for the instructor and the student.
-    report: as `Report.as_dict` gives it; None = it was not checked.
+    report: as `CheckReport.as_dict` gives it; None = it was not checked.
     number: the learning system's own for the student, "" if there is none.
     """
 
@@ -97,7 +97,7 @@ def grade_notebook(
     limits = limits or Limits()
     began = time.monotonic()
 
-    def row(status: str, points: int, notes: tuple[str, ...], report: Report | None = None) -> Row:
+    def row(status: str, points: int, notes: tuple[str, ...], report: CheckReport | None = None) -> Row:
         seconds = round(time.monotonic() - began, 3)
         about = report.as_dict() if report else None
         of = exercise.max_points
@@ -123,7 +123,7 @@ def grade_notebook(
     return row(_status(report, learner), report.points, _notes(plan_, learner), report)
 
 
-def _status(report: Report, learner: LearnerThere) -> str:
+def _status(report: CheckReport, learner: LearnerThere) -> str:
     if not report.started:
         return NOT_STARTED
     if learner.failed:

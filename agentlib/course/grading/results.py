@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentlib.course.checking.report import NOT_YET, Report, Result
+from agentlib.course.checking.report import NOT_YET, CheckReport, CriterionResult
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.grade import GRADED, Row
 
@@ -180,10 +180,10 @@ def feedback_name(student: str, number: str = "") -> str:
     return f"{safe}.html"
 
 
-def report_of(about: dict[str, Any], notes: Sequence[str]) -> Report:
+def report_of(about: dict[str, Any], notes: Sequence[str]) -> CheckReport:
     """Make a report of its plain form."""
     results = tuple(
-        Result(
+        CriterionResult(
             id=one["id"],
             status=one["status"],
             points=one["points"],
@@ -194,7 +194,9 @@ def report_of(about: dict[str, Any], notes: Sequence[str]) -> Report:
         )
         for one in about["results"]
     )
-    return Report(about["exercise"], about["title"], about["seed"], about["started"], results, tuple(notes))
+    return CheckReport(
+        about["exercise"], about["title"], about["seed"], about["started"], results, tuple(notes)
+    )
 
 
 def feedback_page(rows: Sequence[Row]) -> str:

@@ -10,7 +10,7 @@ from agentlib.course.grading.limits import Limits
 from agentlib.course.grading.sandbox import Rung
 from agentlib.course.grading.sandbox_root import Home
 from agentlib.course.grading.submission import Plan
-from agentlib.course.running.notebook import Cell
+from agentlib.course.running.cells import Cell
 from agentlib.messages import Entry, short
 
 __all__ = ["LearnerThere"]

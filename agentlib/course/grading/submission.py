@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from agentlib.course.checking.magics import plain
+from agentlib.course.checking.notebook import read_cells
 from agentlib.course.checking.spec import Exercise
-from agentlib.course.commands import FRESH_DIR, exercise_of_cells
-from agentlib.course.running.notebook import Cell, NotebookError, read_cells
+from agentlib.course.errors import NotebookError
+from agentlib.course.exercises import FRESH_DIR, exercise_of_cells
+from agentlib.course.running.cells import Cell
 from agentlib.messages import short
 
 __all__ = ["Plan", "exercise_in", "plan"]

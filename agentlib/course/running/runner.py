@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 CALL = "$call"
-"""In a request, {"$call": NAME} stands for a function that the player plays."""
+"""In a request, {"$call": NAME} stands for a function that the simulator plays."""
 
 TOO_OFTEN = "asked too often"
 TOO_LONG = "ran too long"
@@ -210,17 +210,17 @@ class Runner:
     def run(self, request: Entry, called: Callable[[str, list[Any], Entry], Entry], seconds: float) -> Entry:
         """Call one function and give its outcome; see `agentlib.course.checking.simulator.Learner`."""
         limit = TimeLimit(seconds)
-        border = _Border(called, limit)
+        channel = _Channel(called, limit)
         function = self.functions[request["function"]]
-        args = [border.inside(value) for value in request["args"]]
-        kwargs = {name: border.inside(value) for name, value in request["kwargs"].items()}
+        args = [channel.inside(value) for value in request["args"]]
+        kwargs = {name: channel.inside(value) for name, value in request["kwargs"].items()}
         try:
             with contextlib.redirect_stdout(self.printed):
                 value = limit.run(lambda: function(*args, **kwargs))
         except RunEnded:
             outcome: Entry = {"ended": TOO_LONG}
         except BaseException as problem:
-            if isinstance(problem, KeyboardInterrupt) and border.interrupted:
+            if isinstance(problem, KeyboardInterrupt) and channel.interrupted:
                 outcome = {"interrupted": True}
             elif isinstance(problem, KeyboardInterrupt) and not self.alone:
                 raise  # a person wants to stop the check itself
@@ -234,8 +234,8 @@ class Runner:
                 for number, (before, after) in enumerate(zip(given, [*args, *kwargs.values()], strict=True))
                 if isinstance(before, (list, dict)) and not _has_functions(before) and before != after
             ]
-        if border.bug is not None:
-            raise border.bug
+        if channel.bug is not None:
+            raise channel.bug
         return {"ended": TOO_LONG} if limit.over else outcome
 
 
@@ -243,8 +243,8 @@ def _has_functions(value: Any) -> bool:
     return isinstance(value, dict) and (CALL in value or any(_has_functions(item) for item in value.values()))
 
 
-class _Border:
-    """Passes the learner's calls to the player, in the form of JSON, and does what the player answers."""
+class _Channel:
+    """Passes the learner's calls to the simulator, in the form of JSON, and does what it answers."""
 
     def __init__(self, called: Callable[[str, list[Any], Entry], Entry], limit: TimeLimit) -> None:
         self.called = called
@@ -287,7 +287,7 @@ class _Border:
         return played
 
     def ask(self, name: str, args: tuple[Any, ...], kwargs: Entry) -> Entry:
-        """Ask the player; an error of our own is kept for after the run, and ends it."""
+        """Ask the simulator; an error of our own is kept for after the run, and ends it."""
         try:
             answer = self.called(name, ready(list(args)), ready(kwargs))
         except BaseException as bug:
@@ -297,12 +297,12 @@ class _Border:
         return copy
 
 
-def error_like(wanted: Entry) -> Exception:
+def error_like(error: Entry) -> Exception:
     """Make a built-in error by its name; RuntimeError if there is none of that name."""
-    kind = getattr(builtins, wanted["type"], None)
+    kind = getattr(builtins, error["type"], None)
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         kind = RuntimeError
-    return kind(wanted["message"])
+    return kind(error["message"])
 
 
 def cell_words(name: str, lines: Sequence[str]) -> str:

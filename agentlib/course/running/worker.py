@@ -4,8 +4,7 @@ It holds no tests and no expected values; the model and the tools that the funct
 grader. Messages are JSON, one a line: the grader's come in at standard input, the child's go out at a copy of
 standard output. What the learner's code prints goes elsewhere.
 
-`agentlib.course.grading.sandbox_root` puts this file into the child's folder, beside the few files of
-`agentlib.course.checking` that run code. Nothing else of the grader is there.
+`agentlib.course.grading.sandbox_root` puts this folder into the child's. Nothing else of the grader is there.
 """
 
 import json
@@ -16,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from agentlib._json import ready
-from agentlib.course.running.notebook import Cell, Ran, run_cells
+from agentlib.course.running.cells import Cell, Ran, run_cells
 from agentlib.course.running.runner import Runner, error_of
 from agentlib.messages import Entry, short
 
@@ -31,7 +30,7 @@ MB = 1_000_000
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, SIGKILL = 1, 38, 9
 
 
-class Border:
+class Channel:
     """The child's end of the two pipes. message_bytes: longer messages are not sent.
 
     A process that a learner's code forks off has the pipes too; it ends where it would use them.
@@ -70,7 +69,7 @@ class Border:
             os._exit(0)
 
 
-def open_border() -> Border:
+def open_channel() -> Channel:
     """Take the two pipes, and give standard input and output to the learner's code."""
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
@@ -78,7 +77,7 @@ def open_border() -> Border:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return Border(requests, replies)
+    return Channel(requests, replies)
 
 
 def confine(limits: Entry, user: int | None, guarded: bool) -> list[str]:
@@ -91,7 +90,7 @@ def confine(limits: Entry, user: int | None, guarded: bool) -> list[str]:
     """
     held = []
     if resource is not None:
-        wanted = {
+        values = {
             "RLIMIT_AS": limits["memory_mb"] * MB,
             "RLIMIT_CPU": limits["cpu_seconds"],
             "RLIMIT_FSIZE": limits["file_mb"] * MB,
@@ -99,7 +98,7 @@ def confine(limits: Entry, user: int | None, guarded: bool) -> list[str]:
             "RLIMIT_NPROC": limits["processes"] + tasks_of(os.getuid() if user is None else user),
             "RLIMIT_CORE": 0,
         }
-        for name, value in wanted.items():
+        for name, value in values.items():
             try:
                 resource.setrlimit(getattr(resource, name), (value, value))
                 held.append(name)
@@ -130,21 +129,21 @@ def tasks_of(user: int) -> int:
     return max(0, count - 1)
 
 
-class Child:
+class Service:
     """What the grader can ask for: `cells` once, then `call` as often as it likes."""
 
-    def __init__(self, border: Border) -> None:
-        self.border = border
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
         self.ran = Ran({})
 
     def serve(self) -> None:
         """Answer requests, one at a time, until there are no more."""
         while True:
-            request = self.border.read()
+            request = self.channel.read()
             outcome = self.cells(request) if request["do"] == "cells" else self.call(request)
-            if not self.border.send({"id": request["id"], "outcome": outcome}):
+            if not self.channel.send({"id": request["id"], "outcome": outcome}):
                 error = {"type": "ValueError", "message": "what was returned is too long to be passed on"}
-                self.border.send(
+                self.channel.send(
                     {
                         "id": request["id"],
                         "outcome": {"raised": {**error, "line": 0, "code": "", "place": ""}},
@@ -155,7 +154,7 @@ class Child:
         """Run the cells, telling the grader which is next. Gives problems, and what became of each name."""
 
         def before(cell: Cell) -> None:
-            self.border.send({"id": request["id"], "cell": cell.name})
+            self.channel.send({"id": request["id"], "cell": cell.name})
 
         cells = [Cell(cell["number"], cell["source"], code=cell.get("code")) for cell in request["cells"]]
         sys.path.insert(0, "")  # as in a notebook: its own folder comes first
@@ -179,11 +178,11 @@ class Child:
                     return {"raises": {"type": "RuntimeError", "message": "the function has ended already"}}
                 count += 1
                 message = {"id": request["id"], "n": count, "call": name, "args": args, "kwargs": kwargs}
-                if not self.border.send(message):
+                if not self.channel.send(message):
                     count -= 1
                     error = {"type": "ValueError", "message": "what was given is too long to be passed on"}
                     return {"raises": error}
-                answer: Entry = self.border.read()["answer"]
+                answer: Entry = self.channel.read()["answer"]
                 return answer
 
         name = request["request"]["function"]
@@ -204,7 +203,7 @@ def _or_exit(called: Callable[[str, list[Any], Entry], Entry]) -> Callable[[str,
         try:
             return called(name, args, kwargs)
         except BaseException as problem:
-            os.write(2, f"border: {problem!r}\n".encode())
+            os.write(2, f"channel: {problem!r}\n".encode())
             os._exit(70)
 
     return careful
@@ -212,10 +211,10 @@ def _or_exit(called: Callable[[str, list[Any], Entry], Entry]) -> Callable[[str,
 
 def main() -> None:
     """Take the limits on, say so, and serve."""
-    border = open_border()
+    channel = open_channel()
     ready([])  # loads what it needs, while files can still be opened
-    first = border.read()
+    first = channel.read()
     held = confine(first["limits"], first["user"], first["guarded"])
-    border.message_bytes = first["limits"]["message_bytes"]
-    border.send({"id": first["id"], "outcome": {"held": held}})
-    Child(border).serve()
+    channel.message_bytes = first["limits"]["message_bytes"]
+    channel.send({"id": first["id"], "outcome": {"held": held}})
+    Service(channel).serve()

@@ -20,20 +20,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from agentlib.course.check_file import check_file
 from agentlib.course.checking.engine import result_of
-from agentlib.course.checking.files import check_file
-from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, Report
+from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, CheckReport
 from agentlib.course.checking.spec import Fault
+from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import find_exercise
-from agentlib.course.running.notebook import NotebookError
 from agentlib.messages import Entry
 
-__all__ = ["check_apart"]
+__all__ = ["check_in_subprocess"]
 
-COURSE_DIR = str(Path(__file__).resolve().parents[3])
+COURSE_DIR = str(Path(__file__).resolve().parents[2])
 BEGIN = (
-    "import sys; sys.path.append(sys.argv.pop(1)); "
-    "from agentlib.course.checking.subprocess import main; main()"
+    "import sys; sys.path.append(sys.argv.pop(1)); from agentlib.course.check_subprocess import main; main()"
 )
 """What the child does. This package is found there also where it is not installed, from any folder."""
 
@@ -49,9 +48,9 @@ class _Doing:
     seconds: float = START_SECONDS
 
 
-def check_apart(
+def check_in_subprocess(
     path: Path, seed: int | None = None, cell_seconds: float = 30.0, grace_seconds: float = 5.0
-) -> Report:
+) -> CheckReport:
     """Run the code of one notebook in a child, check it there, and give the report that comes.
 
     cell_seconds: time for each cell. grace_seconds: so much longer than a cell or a function may run, the
@@ -65,7 +64,7 @@ def check_apart(
         _end(child)
 
 
-def _report(path: Path, child: "subprocess.Popen[bytes]", grace_seconds: float) -> Report:
+def _report(path: Path, child: "subprocess.Popen[bytes]", grace_seconds: float) -> CheckReport:
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     assert child.stdout is not None
     threading.Thread(target=_read, args=(child.stdout, lines), daemon=True).start()
@@ -107,7 +106,7 @@ def _message(line: bytes) -> Entry:
     return message if isinstance(message, dict) else {}
 
 
-def _made_again(path: Path, raw: Any) -> Report:
+def _made_again(path: Path, raw: Any) -> CheckReport:
     """Make a report of the child's bare results: names, points and what counts as passed are our own."""
     try:
         exercise = find_exercise(raw["exercise"])
@@ -116,7 +115,9 @@ def _made_again(path: Path, raw: Any) -> Report:
             for criterion, (status, seen, hint) in zip(exercise.criteria, raw["results"], strict=True)
         )
         notes = tuple(map(str, raw["notes"]))
-        return Report(exercise.name, exercise.title, int(raw["seed"]), raw["started"] is True, results, notes)
+        return CheckReport(
+            exercise.name, exercise.title, int(raw["seed"]), raw["started"] is True, results, notes
+        )
     except (KeyError, TypeError, ValueError):
         raise NotebookError(f"{path}: what came from the check is no report.") from None
 
@@ -178,7 +179,7 @@ class _Pipe:
             data = data[os.write(self.number, data) :]
 
 
-def _raw(report: Report) -> Entry:
+def _raw(report: CheckReport) -> Entry:
     return {
         "exercise": report.exercise,
         "seed": report.seed,

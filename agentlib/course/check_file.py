@@ -1,63 +1,23 @@
-"""A notebook's file: which exercise it is, and its code run and checked in this process."""
+"""Checks a notebook's file in this process."""
 
-import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agentlib.course.checking.engine import check_with, why_not, with_print_note
 from agentlib.course.checking.magics import plain
-from agentlib.course.checking.report import Report
+from agentlib.course.checking.notebook import functions_in, read_notebook
+from agentlib.course.checking.report import CheckReport
 from agentlib.course.checking.simulator import Learner
 from agentlib.course.checking.spec import Exercise
-from agentlib.course.exercises import EXERCISES
-from agentlib.course.running.notebook import Cell, NotebookError, functions_in, read_notebook, run_cells
+from agentlib.course.errors import NotebookError
+from agentlib.course.exercises import exercise_of, exercise_of_cells
+from agentlib.course.running.cells import run_cells
 from agentlib.course.running.runner import Runner
 from agentlib.messages import Entry
 
-__all__ = ["check_file", "exercise_of", "exercise_of_cells", "short_name"]
-
-
-def exercise_of(path: Path) -> Exercise:
-    """Tell from a file's name which exercise it is: "ex02_three_stops.ipynb", "my ex02 (1).ipynb".
-
-    Of several that it names the first one counts. Raises NotebookError if there is none.
-    """
-    stem = path.stem.lower()
-    for before in (r"(?<![^\W_])", ""):  # better where a word begins: "alex01_ex02" is ex02
-        found = [
-            (match.start(), exercise.name)
-            for exercise in EXERCISES.values()
-            if (match := re.search(before + short_name(exercise), stem))
-        ]
-        if found:
-            return EXERCISES[min(found)[1]]
-    raise NotebookError(
-        f"{path}: its name does not say which exercise it is; it should begin with one of "
-        f"{', '.join(short_name(exercise) for exercise in EXERCISES.values())}."
-    )
-
-
-def short_name(exercise: Exercise) -> str:
-    """Give the begin of an exercise's name: "ex02"."""
-    return exercise.name.split("_")[0]
-
-
-def exercise_of_cells(cells: Sequence[Cell]) -> Exercise | None:
-    """Tell by a notebook's own cells which exercise it is: by nbgrader's names for them, and by `check(...)`.
-
-    None if they do not tell, or name two exercises alike: a learner may have copied a cell.
-    """
-    short_names = {short_name(exercise): exercise for exercise in EXERCISES.values()}
-    named = [cell.grade_id.split("_")[0] for cell in cells]
-    for cell in cells:
-        named += re.findall(r"""\bcheck\(\s*["'](ex\d\d)""", cell.source)
-    counts = Counter(name for name in named if name in short_names).most_common(2)
-    if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
-        return None
-    return short_names[counts[0][0]]
+__all__ = ["check_file"]
 
 
 def check_file(
@@ -65,8 +25,8 @@ def check_file(
     seed: int | None = None,
     cell_seconds: float = 30.0,
     now: Callable[[str, float], None] | None = None,
-) -> Report:
-    """Run the code of one notebook in this process and check it. `check_apart` does it in one of its own.
+) -> CheckReport:
+    """Run the code of one notebook in this process and check it. See also `check_in_subprocess`.
 
     cell_seconds: time for each cell.
     now: called with what is to be run next and the seconds that it has, so that somebody can follow; that
@@ -110,10 +70,10 @@ class _Followed:
 def _other_name(path: Path, exercise: Exercise) -> tuple[str, ...]:
     """Give a note if a file's name says that it is another exercise than its cells do."""
     try:
-        named = short_name(exercise_of(path))
+        named = exercise_of(path).number
     except NotebookError:
         return ()
-    real = short_name(exercise)
-    return (
-        () if named == real else (f"Its name says {named}, its cells say {real}; it was checked as {real}.",)
-    )
+    real = exercise.number
+    if named == real:
+        return ()
+    return (f"Its name says {named}, its cells say {real}; it was checked as {real}.",)

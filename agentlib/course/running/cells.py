@@ -1,26 +1,21 @@
-"""A learner's notebook as plain data, and its code run in this process; what is wrong becomes a sentence."""
+"""The code cells of a learner's notebook, run in this process; what goes wrong becomes a sentence."""
 
 import __future__
 
 import builtins
 import contextlib
-import json
 import linecache
 import os
 import re
-import stat
 import sys
 from collections.abc import Callable, Sequence
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from agentlib.course.running.runner import Counter, RunEnded, TimeLimit, cell_words, error_of
 from agentlib.messages import short
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["Cell", "NotebookError", "Ran", "functions_in", "read_cells", "read_notebook", "run_cells"]
+__all__ = ["Cell", "Ran", "run_cells"]
 
 # They stand in `ast` and in `inspect`. Each submission is run in a Python of its own, and to load these two
 # takes longer than most cells run; so does `dataclasses`, and `pathlib`.
@@ -32,10 +27,6 @@ FUTURE = re.compile(r"^from __future__ import ([\w ,]+)$", re.MULTILINE)
 
 LARGE_OUTPUT_BYTES = 1_000_000
 """Printed text from so many bytes on is mentioned."""
-
-
-class NotebookError(Exception):
-    """What is wrong with a notebook, in one sentence for the learner."""
 
 
 class Cell(NamedTuple):
@@ -76,71 +67,6 @@ class Ran:
         self.problems: list[str] = []
         self.passed_over: list[str] = []
         self.futures = 0
-
-
-def read_notebook(path: "Path") -> list[Cell]:
-    """Read the code cells of a notebook file. Raises NotebookError if it cannot be read."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):  # to read a pipe or a device may take for ever
-            raise NotebookError(f"{path}: is no file that can be read.")
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise NotebookError(f"{path}: there is no such file.") from None
-    except (OSError, ValueError) as problem:  # ValueError: a zero byte in the name
-        problem = problem if isinstance(problem, OSError) else OSError(str(problem))
-        raise NotebookError(f"{path}: cannot be read ({problem.strerror or problem}).") from None
-    return read_cells(data, path)
-
-
-def read_cells(data: bytes, path: "Path") -> list[Cell]:
-    """Read the code cells out of the content of a notebook file; path: for the words of a NotebookError."""
-    if not data.strip():
-        raise NotebookError(f"{path}: the file is empty. Save the notebook, and take that file.")
-    if data.lstrip()[:1] == b"<":
-        raise NotebookError(
-            f"{path}: is a web page and no notebook. Take the .ipynb file that JupyterLab saves."
-        )
-    try:
-        notebook = json.loads(data)
-    except RecursionError:
-        raise NotebookError(f"{path}: is no notebook (nested too deep).") from None
-    except json.JSONDecodeError as problem:
-        where = f"line {problem.lineno}, column {problem.colno}"
-        raise NotebookError(f"{path}: is no notebook file; its JSON breaks off at {where}.") from None
-    except UnicodeDecodeError:
-        raise NotebookError(f"{path}: is no notebook file; it is not text.") from None
-    except ValueError:  # Python reads no number of more than 4300 digits
-        raise NotebookError(f"{path}: is no notebook; a number in it is too long.") from None
-    if not isinstance(notebook, dict) or type(notebook.get("nbformat")) is not int:
-        raise NotebookError(f"{path}: is no notebook; it holds JSON of another kind.")
-    if notebook["nbformat"] == 4 and not isinstance(notebook.get("cells"), list):
-        raise NotebookError(f"{path}: is no notebook; it has no list of cells.")
-    if notebook["nbformat"] != 4:
-        raise NotebookError(
-            f"{path}: has notebook format {notebook['nbformat']}, and format 4 is needed; "
-            f"convert it with: jupyter nbconvert --to notebook {path.name}"
-        )
-    code = [cell for cell in notebook["cells"] if isinstance(cell, dict) and cell.get("cell_type") == "code"]
-    return [_cell(number, cell) for number, cell in enumerate(code, start=1)]
-
-
-def _cell(number: int, cell: dict[str, Any]) -> Cell:
-    source = cell.get("source", "")
-    metadata = _dict(cell.get("metadata"))
-    about = _dict(metadata.get("nbgrader"))
-    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    text = text.replace("\r\n", "\n")  # some editors on Windows write lines so
-    tags = metadata.get("tags")
-    return Cell(
-        number,
-        text,
-        tuple(map(str, tags)) if isinstance(tags, list) else (),
-        str(about.get("grade_id", "")),
-    )
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 NO_PERSON = "input() waits for a person, and a check has nobody to ask"
@@ -302,18 +228,3 @@ def _exit_words(source: str) -> str:
         if found:
             return f", line {number}: {found[0].rstrip('( ')}{'()' if found[0].endswith('(') else ''}"
     return ": SystemExit"
-
-
-def functions_in(ran: Ran, wanted: Sequence[str], path: "Path") -> dict[str, Callable[..., Any]]:
-    """Pick the functions that an exercise needs. Raises NotebookError if one is missing."""
-    functions = {}
-    for name in wanted:
-        function = ran.names.get(name)
-        if function is None:
-            first = next(iter([*ran.problems, *ran.passed_over]), "")
-            why = f" ({first[:1].lower()}{first[1:]})" if first else ""
-            raise NotebookError(f"{path}: no cell makes a function {name}{why}")
-        if not callable(function):
-            raise NotebookError(f"{path}: {name} is {short(function, 60)}, which is no function.")
-        functions[name] = function
-    return functions
