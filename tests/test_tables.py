@@ -11,7 +11,7 @@ from agentlib.labs import blue_mugs
 from agentlib.messages import user
 from agentlib.models import LoopingModel, ScriptedModel
 from agentlib.views import history_table, run_table
-from agentlib.views.shown import Cell, html_table, text_table
+from agentlib.views.shown import TableCell, html_table, text_table
 from agentlib.watch import watch
 
 
@@ -262,9 +262,7 @@ def test_text_from_right_to_left_is_kept_apart_from_its_neighbours():
 
 
 def test_emoji_and_wide_signs_keep_the_columns_in_line():
-    text = text_table(
-        "t", ("a", "b"), [[Cell("🫖"), Cell("x")], [Cell("日本"), Cell("x")], [Cell("abcd"), Cell("x")]]
-    )
+    text = text_table("t", ("a", "b"), [["🫖", "x"], ["日本", "x"], ["abcd", "x"]])
     assert text.splitlines()[3:] == ["🫖    x", "日本  x", "abcd  x"]
 
 
@@ -288,6 +286,6 @@ def test_a_megabyte_is_cut_and_says_how_long_it_was():
 
 
 def test_numbers_stand_to_the_right_in_both_forms():
-    rows = [[Cell("a"), Cell("7", number=True)], [Cell("b"), Cell("1,234", number=True)]]
+    rows = [["a", TableCell("7", number=True)], ["b", TableCell("1,234", number=True)]]
     assert text_table("t", ("", "n"), rows).splitlines()[3:] == ["a      7", "b  1,234"]
     assert html_table("t", ("", "n"), rows).count("text-align:right") == 2

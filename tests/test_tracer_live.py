@@ -11,8 +11,8 @@ from agentlib.trace import Trace
 from agentlib.views import tracer
 from agentlib.views.frames import frames
 from agentlib.views.guard import HANDLE
-from agentlib.views.tracer.film import EDIT_CHARS, film
 from agentlib.views.tracer.predict import choices, open_frames, verdict
+from agentlib.views.tracer.timeline import EDIT_CHARS, timeline
 from agentlib.watch import watch
 
 
@@ -48,7 +48,7 @@ def arrives(player, content):
 
 
 def test_a_film_is_plain_json_with_every_entry_once():
-    shown = film(mugs().trace)
+    shown = timeline(mugs().trace)
     assert json.loads(json.dumps(shown)) == shown
     assert len(shown["frames"]) == 16
     assert [len(versions) for versions in shown["places"]] == [1] * 8
@@ -58,7 +58,7 @@ def test_a_film_is_plain_json_with_every_entry_once():
 def test_a_long_run_is_sent_in_a_size_that_grows_with_its_frames():
     def size(steps):
         run = run_agent(LoopingModel("stock_level", warehouse="north"), blue_mugs.TOOLS, "g", max_steps=steps)
-        return len(json.dumps(film(run.trace)["frames"])) + len(json.dumps(film(run.trace)["places"]))
+        return len(json.dumps(timeline(run.trace)["frames"])) + len(json.dumps(timeline(run.trace)["places"]))
 
     assert size(200) < 2.5 * size(100)
 
@@ -66,7 +66,7 @@ def test_a_long_run_is_sent_in_a_size_that_grows_with_its_frames():
 def test_long_values_are_sent_short_with_the_whole_beside_them_and_a_megabyte_is_cut():
     big = "x" * 1_000_000
     run = run_agent(ScriptedModel([ask("t", x="y" * 500), answer(big)]), {"t": lambda x: x}, "goal")
-    shown = film(run.trace)
+    shown = timeline(run.trace)
     (request,), (said,) = shown["places"][1], shown["places"][3]
     assert len(request["text"]) == 160
     assert request["whole"].count("y") == 500
@@ -91,8 +91,8 @@ def test_moving_max_steps_runs_the_loop_again_and_shows_its_end():
     shown = live()
     shown.slider.value = 2
     assert shown.traces[""].stopped == "step limit"
-    assert shown.player.frame == len(shown.player.films[0]["frames"])
-    assert shown.player.films[0]["frames"][-1]["stopped"] == "step limit"
+    assert shown.player.frame == len(shown.player.timelines[0]["frames"])
+    assert shown.player.timelines[0]["frames"][-1]["stopped"] == "step limit"
     shown.slider.value = 4
     assert shown.traces[""].stopped == "answered"
 
@@ -121,14 +121,14 @@ def test_the_frame_stays_inside_the_film(asked, given):
 
 def test_several_runs_are_played_side_by_side_as_far_as_the_longest():
     player = tracer({"A": mugs(), "B": mugs(2).trace}).live.player
-    assert [shown["label"] for shown in player.films] == ["A", "B"]
+    assert [shown["label"] for shown in player.timelines] == ["A", "B"]
     assert player.last == 16
 
 
 @pytest.mark.parametrize("broken", [lambda m, t, g, max_steps: 1 / 0, lambda m, t, g, max_steps: None])
 def test_a_loop_that_raises_at_once_or_returns_nothing_gives_a_player_all_the_same(broken):
     shown = tracer(broken, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL)
-    assert shown.live.player.films[0]["frames"][-1]["stopped"] in ("crashed", "returned")
+    assert shown.live.player.timelines[0]["frames"][-1]["stopped"] in ("crashed", "returned")
 
 
 def test_a_loop_that_asks_for_ever_is_ended_and_shown():
@@ -139,7 +139,7 @@ def test_a_loop_that_asks_for_ever_is_ended_and_shown():
 
     shown = tracer(forever, lambda: LoopingModel("t"), {}, "goal")
     assert shown.trace.stopped == "asked too often"
-    told = [frame["caption"] for frame in shown.live.player.films[0]["frames"]]
+    told = [frame["caption"] for frame in shown.live.player.timelines[0]["frames"]]
     assert any(caption.startswith("Step 11, though at most 10 were allowed") for caption in told)
 
 
@@ -201,10 +201,10 @@ def test_a_change_from_the_form_stands_beside_the_run_with_the_first_difference_
     )
     assert shown.player.problem == ""
     assert list(shown.traces) == ["as it was", "what if"]
-    marked = shown.player.films[1]["difference"]
+    marked = shown.player.timelines[1]["difference"]
     assert marked["words"] == f"First difference: frame {marked['frame']}, in step 3."
     assert shown.player.frame == marked["frame"]
-    changed = shown.player.films[1]["frames"][marked["frame"] - 1]["caption"]
+    changed = shown.player.timelines[1]["frames"][marked["frame"] - 1]["caption"]
     assert "999" in changed
 
 
@@ -223,7 +223,7 @@ def test_a_form_that_is_filled_in_wrongly_says_what_is_wrong_and_changes_nothing
     shown = live()
     arrives(shown.player, {"do": "fork", **message})
     assert words in shown.player.problem
-    assert len(shown.player.films) == 1
+    assert len(shown.player.timelines) == 1
 
 
 @pytest.mark.parametrize("content", [None, "fork", {}, {"do": "dance"}, {"do": ["fork"]}])
@@ -231,25 +231,25 @@ def test_other_messages_are_left_alone(content):
     shown = live()
     arrives(shown.player, content)
     assert shown.player.problem == ""
-    assert len(shown.player.films) == 1
+    assert len(shown.player.timelines) == 1
 
 
 def test_back_to_one_run_shows_the_first_run_alone_at_the_same_frame():
     shown = live()
-    first = shown.player.films
+    first = shown.player.timelines
     arrives(
         shown.player, {"do": "fork", "step": 1, "kind": "reply", "text": '{"type": "answer", "text": "x"}'}
     )
-    assert [film["label"] for film in shown.player.films] == ["as it was", "what if"]
+    assert [timeline["label"] for timeline in shown.player.timelines] == ["as it was", "what if"]
     frame = shown.player.frame
     arrives(shown.player, {"do": "one run"})
-    assert shown.player.films == first
+    assert shown.player.timelines == first
     assert shown.player.frame == frame
     assert list(shown.traces) == [""]
 
 
 def test_the_form_offers_each_reply_and_each_result_as_it_was():
-    offered = live().player.films[0]["changes"]
+    offered = live().player.timelines[0]["changes"]
     assert [(one["step"], one["kind"]) for one in offered] == [
         (1, "reply"), (1, "result"), (2, "reply"), (2, "result"), (3, "reply"), (3, "result"), (4, "reply"),
     ]  # fmt: skip

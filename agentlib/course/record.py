@@ -160,14 +160,14 @@ def load_recordings(folder: str | Path) -> list[Trace]:
 # --- the command ----------------------------------------------------------------------------------------
 
 
-def number_from(least: int) -> Callable[[str], int]:
-    """Make a reader of whole numbers from `least` up; it raises `argparse.ArgumentTypeError` for others."""
+def number_from(minimum: int) -> Callable[[str], int]:
+    """Make a reader of whole numbers from `minimum` up; it raises `argparse.ArgumentTypeError` for others."""
 
     def read(text: str) -> int:
         try:
-            return whole_number("the number", int(text), least)
+            return whole_number("the number", int(text), minimum)
         except ValueError:
-            wanted = f"wanted a whole number from {least} up, not {text!r}"
+            wanted = f"wanted a whole number from {minimum} up, not {text!r}"
             raise argparse.ArgumentTypeError(wanted) from None
 
     return read
@@ -208,7 +208,7 @@ def _version_of(package: str) -> str:
         return "of no known version"
 
 
-def say(seed: int, run: Run) -> None:
+def print_run(seed: int, run: Run) -> None:
     """Print one line about a run."""
     print(f"seed {seed}: {run.stopped} after {run.steps} steps, {run.errors} errors, answer: {run.answer}")
 
@@ -232,7 +232,7 @@ def run_record(arguments: argparse.Namespace) -> int:
         make_model = model_maker(arguments, about)
         files = record_runs(
             LABS[arguments.lab], make_model, out, seeds,
-            about=about, max_steps=arguments.max_steps, on_run=say,
+            about=about, max_steps=arguments.max_steps, on_run=print_run,
         )  # fmt: skip
     except (RecordingStopped, KeyboardInterrupt) as problem:
         print(

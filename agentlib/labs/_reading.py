@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from agentlib.messages import Entry, calls_in, error_text
 
-__all__ = ["Exchange", "exchanges", "last_note", "words_in"]
+__all__ = ["Exchange", "exchanges", "last_note", "result_words"]
 
 
 class Exchange(NamedTuple):
@@ -39,7 +39,7 @@ def last_note(history: list[Entry]) -> str:
     return str(last.get("text", "")) if len(history) > 1 and last.get("role") == "user" else ""
 
 
-def words_in(result: object) -> str:
+def result_words(result: object) -> str:
     """Give a result as words: a failure's message, whatever shape the loop gave it, or the result itself."""
     problem = error_text(result)
     return str(result) if problem is None else problem

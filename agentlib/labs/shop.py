@@ -9,7 +9,7 @@ With `HINTED_TOOLS` the same model answers 1099 in 2 steps, and "#1044" in 4.
 import re
 
 from agentlib.errors import ToolError
-from agentlib.labs._reading import Exchange, exchanges, last_note, words_in
+from agentlib.labs._reading import Exchange, exchanges, last_note, result_words
 from agentlib.messages import Entry, answer, ask
 from agentlib.models import RuleModel
 
@@ -128,7 +128,7 @@ def _react_to_an_error(history: list[Entry]) -> Entry | None:
     last = exchanges(history)[-1]
     if _worked(last):
         return None
-    words = words_in(last.result)
+    words = result_words(last.result)
     better = re.search(r'Use [^"]*"([^"]+)"', words)
     if better and "order_id" in last.input:
         return ask(last.tool, **{**last.input, "order_id": better[1]})
@@ -143,7 +143,7 @@ def _go_on(history: list[Entry]) -> Entry:
     address = re.search(r"\bto (\d.+?)\.?$", str(history[0]["text"]))
     if last.tool == "lookup_order" and address:
         return ask("change_address", order_id=last.input["order_id"], address=address[1])
-    if last.tool == "lookup_order" and ", late," in words_in(last.result):
+    if last.tool == "lookup_order" and ", late," in result_words(last.result):
         return ask("search_help_centre", query="late parcel")
     return answer(_known(history))
 
@@ -151,13 +151,13 @@ def _go_on(history: list[Entry]) -> Entry:
 def _worked(done: Exchange) -> bool:
     # Good results begin in a known way. What a failure looks like is up to each loop.
     begins = "Late parcels: " if done.tool == "search_help_centre" else f"{done.input.get('order_id')}: "
-    return words_in(done.result).startswith(begins)
+    return result_words(done.result).startswith(begins)
 
 
 def _known(history: list[Entry]) -> str:
     """Put together what the tools have said that is of use to the customer."""
     good = [done for done in exchanges(history) if _worked(done)]
-    said = [("Order " if "order_id" in done.input else "") + words_in(done.result) for done in good]
+    said = [("Order " if "order_id" in done.input else "") + result_words(done.result) for done in good]
     return " ".join(words.rstrip(".") + "." for words in dict.fromkeys(said))
 
 

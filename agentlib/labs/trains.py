@@ -8,7 +8,7 @@ request, which is not run: 3 steps and 2 tool runs, before a limit of 6 steps.
 import re
 
 from agentlib.errors import ToolError
-from agentlib.labs._reading import exchanges, words_in
+from agentlib.labs._reading import exchanges, result_words
 from agentlib.messages import Entry, answer, ask
 from agentlib.models import LoopingModel, RuleModel
 
@@ -74,5 +74,5 @@ def _ask_for_the_next_train(history: list[Entry]) -> Entry | None:
 
 
 def _answer(history: list[Entry]) -> Entry:
-    said = [f"Train {done.input['number']}: {words_in(done.result)}" for done in exchanges(history)]
+    said = [f"Train {done.input['number']}: {result_words(done.result)}" for done in exchanges(history)]
     return answer(" ".join(line.rstrip(".") + "." for line in said) or "Which train is it, please?")

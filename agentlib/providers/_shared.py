@@ -36,7 +36,7 @@ ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 NO_TEXT = "(no text)"
 """Stands where a user's text is blank: one provider refuses blank text (claude-code 23440)."""
 
-LEAST_SECRET_CHARS = 8
+MIN_SECRET_CHARS = 8
 """A shorter key, such as the "x" that a server on this computer is content with, is no secret."""
 
 
@@ -252,7 +252,7 @@ def _secrets(client: Any) -> list[str]:
         held += [value for name, value in headers.items() if _SECRET_HEADER.search(name)]
     keys = [key for key in held if isinstance(key, str)]
     parts = [part for key in keys for part in (key, *_WRITTEN_ALIKE.findall(key))]
-    return sorted({part for part in parts if len(part) >= LEAST_SECRET_CHARS}, key=len, reverse=True)
+    return sorted({part for part in parts if len(part) >= MIN_SECRET_CHARS}, key=len, reverse=True)
 
 
 _WRITTEN_ALIKE = re.compile(r"[!#-&(-\[\]-~]+")
@@ -340,7 +340,7 @@ def dict_in(body: Mapping[str, Any], name: str) -> Entry:
     return value if isinstance(value, dict) else {}
 
 
-def words_in(value: object) -> str:
+def message_text(value: object) -> str:
     """Give the text of a message: plain, or in parts of a list that have a "text"."""
     if isinstance(value, str):
         return value

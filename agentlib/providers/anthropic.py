@@ -15,11 +15,11 @@ from agentlib.providers._shared import (
     key_for,
     make_reply,
     make_usage,
+    message_text,
     offered,
     parameters_of,
     read_request,
     turns,
-    words_in,
 )
 
 __all__ = ["KEY", "client", "messages_from", "model", "reply_from", "tools_from"]
@@ -140,7 +140,7 @@ def reply_from(body: Entry) -> Entry:
     content = dicts_in(body["content"])
     stopped = body.get("stop_reason")
     not_whole = NOT_WHOLE.get(stopped, "") if isinstance(stopped, str) else ""
-    text = words_in([block for block in content if block.get("type") == "text"])
+    text = message_text([block for block in content if block.get("type") == "text"])
     requests = [
         read_request(block.get("id"), block.get("name"), block.get("input"), not_whole)
         for block in content

@@ -27,9 +27,9 @@ from agentlib.providers._shared import (
     dict_in,
     dicts_in,
     make_usage,
+    message_text,
     read_request,
     turns,
-    words_in,
 )
 from agentlib.tools import read_tools
 
@@ -229,7 +229,7 @@ def reply_from(body: Entry) -> Entry:
         problem = body.get("error", body) if isinstance(body, Mapping) else body
         words = problem.get("message", problem) if isinstance(problem, Mapping) else problem
         raise ProviderError("local", f"the response holds no reply: {short(words, 300)}")
-    written = words_in(message.get("content"))
+    written = message_text(message.get("content"))
     usage = _usage(dict_in(body, "usage"))
     reply: Any
     try:

@@ -15,11 +15,11 @@ from agentlib.providers._shared import (
     key_for,
     make_reply,
     make_usage,
+    message_text,
     offered,
     parameters_of,
     read_request,
     turns,
-    words_in,
 )
 
 __all__ = ["KEY", "client", "messages_from", "model", "reply_from", "tools_from"]
@@ -124,7 +124,7 @@ def reply_from(body: Entry) -> Entry:
         raise ProviderError("openai", f"the response holds no reply: {short(body, 300)}")
     finish = choice.get("finish_reason")
     not_whole = NOT_WHOLE.get(finish, "") if isinstance(finish, str) else ""
-    text, refusal = words_in(message.get("content")), message.get("refusal")
+    text, refusal = message_text(message.get("content")), message.get("refusal")
     requests = []
     for call in dicts_in(message.get("tool_calls")):
         function = dict_in(call, "function")

@@ -116,7 +116,7 @@ Frames = list[Frame]
 
 def frames(trace: Trace) -> Frames:
     """Turn a trace into frames, in order; the last one says why the run ended."""
-    return (_WatchedFilm(trace) if trace.watched else _Film(trace)).shoot()
+    return (_WatchedBuilder(trace) if trace.watched else _Builder(trace)).build()
 
 
 def tokens_per_call(trace: Trace) -> list[int]:
@@ -135,7 +135,7 @@ def request_key(call: Mapping[str, Any]) -> str:
     return call_key(str(call.get("tool")), call.get("input"))
 
 
-class _Film:
+class _Builder:
     """Goes through the events of a trace once and keeps what the captions need to know."""
 
     def __init__(self, trace: Trace) -> None:
@@ -156,9 +156,9 @@ class _Film:
         self.ran = False  # whether a tool has run since the last reply
         self.last_ask = max((event.step for event in self.events if event.kind == "ask"), default=0)
 
-    def shoot(self) -> Frames:
+    def build(self) -> Frames:
         for number, event in enumerate(self.events):
-            new = self.take_in(event)
+            new = self.apply(event)
             move, caption = self.look_at(number, event)
             stopped = event.text if event.kind == "stop" else None
             self.add(None, move, caption, new, stopped)
@@ -177,7 +177,7 @@ class _Film:
                   tuple(place for place in new if place < self.length), self.repeats, stopped, error)
         )  # fmt: skip
 
-    def take_in(self, event: Event) -> tuple[int, ...]:
+    def apply(self, event: Event) -> tuple[int, ...]:
         """Bring the counts and the history up to date; give the places that are new or changed."""
         if event.kind == "ask":
             self.step += 1
@@ -364,7 +364,7 @@ def reply_words(reply: object) -> str:
     return f"The model gives {code(_brief(reply))}."
 
 
-class _WatchedFilm(_Film):
+class _WatchedBuilder(_Builder):
     """A watched loop: one frame for each line that was run, with what that line brought about."""
 
     def __init__(self, trace: Trace) -> None:
@@ -386,7 +386,7 @@ class _WatchedFilm(_Film):
                 found.add(line)
         return found
 
-    def shoot(self) -> Frames:
+    def build(self) -> Frames:
         for start, end in self.groups():
             first = self.events[start]
             if first.kind == "stop":
@@ -395,7 +395,7 @@ class _WatchedFilm(_Film):
                 self.line = first.line or self.line
                 self.add(self.line, "", self.crashed(first), error=first.text)
             else:
-                self.shoot_line(start, end)
+                self.build_line(start, end)
         return self.frames
 
     def groups(self) -> Iterator[tuple[int, int]]:
@@ -410,7 +410,7 @@ class _WatchedFilm(_Film):
         if self.events:
             yield start, len(self.events)
 
-    def shoot_line(self, start: int, end: int) -> None:
+    def build_line(self, start: int, end: int) -> None:
         first = self.events[start]
         quiet = True
         if first.kind == "line":
@@ -423,7 +423,7 @@ class _WatchedFilm(_Film):
         for number in range(start, end):
             event = self.events[number]
             before = self.length
-            new.update(self.take_in(event))
+            new.update(self.apply(event))
             moved, words = self.tell(number, event, before)
             move = moved if moved and move in ("", "record") else move
             if words:

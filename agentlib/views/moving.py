@@ -11,6 +11,7 @@ from typing import Any
 from agentlib._json import whole_number
 from agentlib.messages import describe
 from agentlib.views.plots import Plot, line_style, name_axes, new_figure, picture_html
+from agentlib.views.shown import static_html
 
 __all__ = ["Moving", "moving"]
 
@@ -18,9 +19,9 @@ Curves = Callable[..., Mapping[str, Sequence[float]]]
 WIDGET_WORDS = "The sliders stand here where widgets run. The plot as it starts:"
 
 
-def step_of(least: int, most: int) -> int:
+def step_of(minimum: int, maximum: int) -> int:
     """How far an arrow key moves a slider: 1, or 10 or 100 where its range has more than three digits."""
-    return int(10 ** max(0, len(str(most - least)) - 3))
+    return int(10 ** max(0, len(str(maximum - minimum)) - 3))
 
 
 class Moving:
@@ -39,7 +40,7 @@ class Moving:
         self.values = {name: start for name, (_, _, start) in self.sliders.items()}
         self.start = self.values.copy()
         self.title = title
-        widest = curves(**{name: most for name, (_, most, _) in self.sliders.items()})
+        widest = curves(**{name: maximum for name, (_, maximum, _) in self.sliders.items()})
         self.figure, (self.axes,) = new_figure(1, title)
         self.lines = {
             name: self.axes.plot([], [], label=name, **line_style(number, 1))[0]
@@ -115,9 +116,9 @@ class Moving:
                 page.value = self.page()
 
             made = []
-            for name, (least, most, start) in self.sliders.items():
+            for name, (minimum, maximum, start) in self.sliders.items():
                 slider = ipywidgets.IntSlider(
-                    value=start, min=least, max=most, step=step_of(least, most), description=name
+                    value=start, min=minimum, max=maximum, step=step_of(minimum, maximum), description=name
                 )
                 slider.style.description_width = "initial"
                 slider.observe(moved, names="value")
@@ -151,10 +152,7 @@ class Still(Plot):
         return self._picture
 
     def _repr_html_(self) -> str:
-        return (
-            '<details open class="agentlib-static"><summary>The plot as it starts</summary>'
-            f"{picture_html(self._picture, self.sentence)}</details>"
-        )
+        return static_html("The plot as it starts", picture_html(self._picture, self.sentence))
 
 
 def moving(
@@ -165,16 +163,18 @@ def moving(
 
     curves: gives names and values for the calls 1, 2, 3, ..., for the values of the sliders, given by name.
     say: gives, for the same values, a sentence on what is seen. across, up: the axes, with units.
-    sliders: names and (least, most, start), whole numbers. Raises ValueError for limits that do not fit.
+    sliders: names and (minimum, maximum, start), whole numbers. Raises ValueError for limits that do not fit.
     """
     return Moving(curves, say, sliders, title=title, across=across, up=up)
 
 
 def _limits(name: str, limits: object) -> tuple[int, int, int]:
     if not isinstance(limits, tuple) or len(limits) != 3:
-        raise ValueError(f"The slider {name} is (least, most, start), but was {describe(limits)}.")
-    least, most, start = (whole_number(f"{name}: {part}", value, least=0) for part, value in
-                          zip(("least", "most", "start"), limits, strict=True))  # fmt: skip
-    if not least <= start <= most:
-        raise ValueError(f"The slider {name} starts at {start}, which is not between {least} and {most}.")
-    return least, most, start
+        raise ValueError(f"The slider {name} is (minimum, maximum, start), but was {describe(limits)}.")
+    minimum, maximum, start = (whole_number(f"{name}: {part}", value, least=0) for part, value in
+                          zip(("minimum", "maximum", "start"), limits, strict=True))  # fmt: skip
+    if not minimum <= start <= maximum:
+        raise ValueError(
+            f"The slider {name} starts at {start}, which is not between {minimum} and {maximum}."
+        )
+    return minimum, maximum, start

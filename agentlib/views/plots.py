@@ -6,7 +6,6 @@ dashes and hatches tell them apart once more.
 """
 
 import base64
-import html
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +17,7 @@ from agentlib.messages import describe, json_text
 from agentlib.trace import Trace
 from agentlib.views.describe import counted, joined, visible
 from agentlib.views.frames import tokens_per_call
+from agentlib.views.shown import Html, tag
 from agentlib.views.tables import figures
 
 __all__ = ["Plot", "coins", "new_results", "stop_reasons", "tokens_read"]
@@ -66,14 +66,12 @@ class Plot:
     __repr__ = __str__
 
 
-def picture_html(png: bytes, sentence: str) -> str:
+def picture_html(png: bytes, sentence: str) -> Html:
     """Show a picture with its sentence beneath it; a screen reader reads the figure as one picture."""
-    said = html.escape(sentence, quote=True)
-    picture = base64.b64encode(png).decode("ascii")
-    return (
-        f'<figure role="img" aria-label="{said}" style="margin:0">'
-        f'<img alt="{said}" style="max-width:100%;height:auto" src="data:image/png;base64,{picture}">'
-        f"<figcaption>{said}</figcaption></figure>"
+    source = f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
+    picture = tag("img", alt=sentence, style="max-width:100%;height:auto", src=source)
+    return tag(
+        "figure", picture, tag("figcaption", sentence), role="img", aria_label=sentence, style="margin:0"
     )
 
 

@@ -8,7 +8,10 @@ from typing import Any
 
 from agentlib.messages import short
 
-__all__ = ["Cell", "Shown", "caption_html", "html_table", "text_table"]
+__all__ = [
+    "Html", "Shown", "TableCell", "bold", "caption_html", "folded", "html_table", "joined_html",
+    "static_html", "table", "tag", "text_table",
+]  # fmt: skip
 
 SHORT_CHARS = 160
 """A value longer than this is shortened in a table; the whole is folded beneath it."""
@@ -20,6 +23,68 @@ TEXT_CHARS = 88
 """The longest value in a table of plain text."""
 
 
+# --- markup: all of it is made here, so that no text can become a part of it --------------------------
+
+
+class Html(str):
+    """Markup. Any other text is escaped before it stands between tags."""
+
+    __slots__ = ()
+
+
+def tag(name: str, *inside: str, **attributes: str | bool) -> Html:
+    """Make an element: `tag("td", "a < b", style="text-align:left")`; what is no `Html` is escaped.
+
+    attributes: `_` stands for `-` in a name, and one behind it is dropped (`class_`); True = without a value.
+    """
+    given = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{html.escape(str(value))}"')
+        for key, value in attributes.items()
+    )
+    if name == "img":  # holds nothing, so it has no end
+        return Html(f"<{name}{given}>")
+    return Html(f"<{name}{given}>{joined_html(*inside)}</{name}>")
+
+
+def joined_html(*parts: str) -> Html:
+    """Put parts behind each other; what is no `Html` is escaped."""
+    return Html("".join(part if isinstance(part, Html) else html.escape(part) for part in parts))
+
+
+def bold(text: str) -> Html:
+    """Set text in bold type."""
+    return tag("strong", text)
+
+
+def folded(summary: str, *inside: str, **attributes: str | bool) -> Html:
+    """Put something under a summary that folds it away and shows it again."""
+    return tag("details", tag("summary", summary), *inside, **attributes)
+
+
+def static_html(summary: str, *inside: str) -> Html:
+    """Make the form for places without widgets; a widget above it folds it (guard.js, quiz.js)."""
+    return folded(summary, *inside, open=True, class_="agentlib-static")
+
+
+def caption_html(caption: str) -> Html:
+    """Turn a caption into HTML: what stands between backticks becomes code."""
+    pieces = caption.split("`")
+    return joined_html(*(tag("code", piece) if number % 2 else piece for number, piece in enumerate(pieces)))
+
+
+def _as_text(value: str) -> Html:
+    inside = joined_html(value)
+    if "\n" in value or "  " in value:
+        inside = tag("span", inside, style="white-space:pre-wrap")
+    if any(len(word) > 40 for word in value.split()):
+        inside = tag("span", inside, style="overflow-wrap:anywhere")
+    # bdi keeps text that runs from right to left from turning its neighbours round.
+    return inside if value.isascii() else tag("bdi", inside)
+
+
+# --- what a view gives back -------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Shown:
     """Something to look at, in two forms that say the same.
@@ -27,7 +92,7 @@ class Shown:
     html: for notebooks. text: for terminals, exports and readers of the file.
     """
 
-    html: str
+    html: Html
     text: str
 
     def _repr_html_(self) -> str:
@@ -43,7 +108,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One cell of a table. marks: words such as "repeat", set apart from the value. number: set to the right.
     code: a caption, which is short already; what stands in it between backticks is code.
     """
@@ -58,84 +123,70 @@ class Cell:
         line = " ".join(self.value.split("\n"))
         return (line if self.code else short(line, TEXT_CHARS)) + "".join(f" ({mark})" for mark in self.marks)
 
-    def html(self) -> str:
+    def html(self) -> Html:
         """Give the inside of the cell; what stands in a value is text and never markup."""
-        marks = "".join(f" <strong>({html.escape(mark)})</strong>" for mark in self.marks)
+        marks = [part for mark in self.marks for part in (" ", bold(f"({mark})"))]
         if self.code:
-            return caption_html(self.value) + marks
+            return joined_html(caption_html(self.value), *marks)
         if len(self.value) <= SHORT_CHARS:
-            return f"{_as_text(self.value)}{marks}"
+            return joined_html(_as_text(self.value), *marks)
         whole = self.value[:WHOLE_CHARS]
         size = f"{len(self.value):,} characters"
-        rest = f"\n... (cut; {size} in all)" if len(self.value) > WHOLE_CHARS else ""
-        return (
-            f"{_as_text(short(self.value, SHORT_CHARS))}{marks}"
-            f"<details><summary>all of it ({size})</summary>{_as_text(whole + rest)}</details>"
-        )
+        if len(self.value) > WHOLE_CHARS:
+            whole += f"\n... (cut; {size} in all)"
+        all_of_it = folded(f"all of it ({size})", _as_text(whole))
+        return joined_html(_as_text(short(self.value, SHORT_CHARS)), *marks, all_of_it)
 
 
-def _as_text(value: str) -> str:
-    inside = html.escape(value)
-    if "\n" in value or "  " in value:
-        inside = f'<span style="white-space:pre-wrap">{inside}</span>'
-    if any(len(word) > 40 for word in value.split()):
-        inside = f'<span style="overflow-wrap:anywhere">{inside}</span>'
-    # bdi keeps text that runs from right to left from turning its neighbours round.
-    return inside if value.isascii() else f"<bdi>{inside}</bdi>"
+Row = Sequence[TableCell | str]
+"""A row of a table; text alone stands for a cell without marks."""
 
 
-def caption_html(caption: str) -> str:
-    """Turn a caption into HTML: what stands between backticks becomes code."""
-    pieces = html.escape(caption).split("`")
-    inside = (f"<code>{piece}</code>" if number % 2 else piece for number, piece in enumerate(pieces))
-    return "".join(inside)
+def table(title: str, heads: Sequence[str], rows: Sequence[Row]) -> Shown:
+    """Show a table whose first cell in each row is the row's header."""
+    return Shown(html_table(title, heads, rows), text_table(title, heads, rows))
 
 
-def html_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """Make a table whose first cell in each row is the row's header.
-
-    Colours are left to the page, so that it reads in a light and in a dark theme.
-    """
-    head = "".join(f'<th scope="col" style="text-align:left">{html.escape(name)}</th>' for name in heads)
+def html_table(title: str, heads: Sequence[str], rows: Sequence[Row]) -> Html:
+    """Make the table in HTML. It has no colours of its own, so that it reads in a light and a dark theme."""
+    left = "text-align:left"
+    head = tag("tr", *(tag("th", name, scope="col", style=left) for name in heads))
     body = []
-    for first, *others in rows:
-        cells = [f'<th scope="row" style="text-align:left">{first.html()}</th>']
-        for cell in others:
-            side = "right" if cell.number else "left"
-            cells.append(f'<td style="text-align:{side}">{cell.html()}</td>')
-        body.append(f"<tr>{''.join(cells)}</tr>")
-    return (
-        f'<table><caption style="text-align:left;caption-side:top">{caption_html(title)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-    )
+    for first, *others in map(_cells, rows):
+        sides = ["text-align:right" if cell.number else left for cell in others]
+        data = [tag("td", cell.html(), style=side) for cell, side in zip(others, sides, strict=True)]
+        body.append(tag("tr", tag("th", first.html(), scope="row", style=left), *data))
+    caption = tag("caption", caption_html(title), style="text-align:left;caption-side:top")
+    return tag("table", caption, tag("thead", head), tag("tbody", *body))
 
 
-def text_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def text_table(title: str, heads: Sequence[str], rows: Sequence[Row]) -> str:
     """Make the same table as plain text, columns in line."""
-    table = [[cell.text() for cell in row] for row in rows]
-    numbers = [bool(column) and all(cell.number for cell in column) for column in _columns(rows)]
-    widths = [max(_width(line[i]) for line in [list(heads), *table]) for i in range(len(heads))]
+    cells = [_cells(row) for row in rows]
+    numbers = [bool(column) and all(cell.number for cell in column) for column in zip(*cells, strict=True)]
+    lines = [list(heads), *([cell.text() for cell in row] for row in cells)]
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
 
-    def line(cells: Sequence[str]) -> str:
+    def line(texts: Sequence[str]) -> str:
         padded = []
-        for i, cell in enumerate(cells):
-            space = " " * (widths[i] - _width(cell))
-            padded.append(space + cell if i < len(numbers) and numbers[i] else cell + space)
+        for i, text in enumerate(texts):
+            space = " " * (widths[i] - _width(text))
+            padded.append(space + text if i < len(numbers) and numbers[i] else text + space)
         return "  ".join(padded).rstrip()
 
     ruler = "  ".join("-" * width for width in widths)
-    return "\n".join([title, line(heads), ruler, *map(line, table)])
+    return "\n".join([title, line(lines[0]), ruler, *map(line, lines[1:])])
 
 
-def _columns(rows: Sequence[Sequence[Cell]]) -> list[tuple[Cell, ...]]:
-    return list(zip(*rows, strict=True))
+def _cells(row: Row) -> list[TableCell]:
+    return [cell if isinstance(cell, TableCell) else TableCell(cell) for cell in row]
 
 
 def _width(text: str) -> int:
-    """Count the columns that a text takes on a terminal: wide signs take two, joining marks none."""
+    """Count the columns that a text takes on a terminal: wide characters take two, joining marks none."""
     return sum(
-        0 if unicodedata.combining(sign) or unicodedata.category(sign) in ("Mn", "Me", "Cf")
-        else 2 if unicodedata.east_asian_width(sign) in "WF"
+        0 if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf")
+        else 2 if unicodedata.east_asian_width(char) in "WF"
         else 1
-        for sign in text
+        for char in text
     )  # fmt: skip

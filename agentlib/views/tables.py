@@ -11,7 +11,7 @@ from agentlib.messages import calls_in, describe, error_text, is_error
 from agentlib.trace import Event, Trace
 from agentlib.views.describe import counted, entry_error, entry_words, role_of, visible
 from agentlib.views.frames import request_key, tokens_per_call
-from agentlib.views.shown import Cell, Shown, html_table, text_table
+from agentlib.views.shown import Shown, TableCell, table
 
 __all__ = ["RunFigures", "figures", "history_cells", "history_of", "history_table", "repeats_in", "run_table"]
 
@@ -25,21 +25,20 @@ def history_table(history: object, title: str | None = None) -> Shown:
     entries = history_of(history)
     title = f"History: {counted(len(entries), 'entry', 'entries')}" if title is None else visible(title)
     heads = ("#", "who", "content")
-    rows = history_cells(entries, repeats_in(entries))
-    return Shown(html_table(title, heads, rows), text_table(title, heads, rows))
+    return table(title, heads, history_cells(entries, repeats_in(entries)))
 
 
 def history_cells(
     entries: Sequence[Any], repeats: Sequence[int], new: Sequence[int] = ()
-) -> list[list[Cell]]:
+) -> list[list[TableCell | str]]:
     """Make the rows of a history table. repeats, new: places (from 0) that are marked so."""
-    rows = []
+    rows: list[list[TableCell | str]] = []
     for place, entry in enumerate(entries):
         marks = [word for word, places in (("repeat", repeats), ("new", new)) if place in places]
         if entry_error(entry) is not None:
             marks.append("error")
-        number = Cell(str(place + 1), number=True)
-        rows.append([number, Cell(role_of(entry)), Cell(entry_words(entry), tuple(marks))])
+        number = TableCell(str(place + 1), number=True)
+        rows.append([number, role_of(entry), TableCell(entry_words(entry), tuple(marks))])
     return rows
 
 
@@ -189,20 +188,13 @@ def run_table(runs: Mapping[str, object], title: str = "Runs side by side") -> S
     if not runs:
         raise ValueError("run_table needs at least one run, but got none.")
     read = {visible(str(name)): figures(run) for name, run in runs.items()}
-    rows = [
-        [
-            Cell("answer"),
-            *(Cell("no answer" if one.answer is None else visible(str(one.answer))) for one in read.values()),
-        ],
-        [
-            Cell("stopped"),
-            *(Cell("not said" if one.stopped is None else visible(one.stopped)) for one in read.values()),
-        ],
+    rows: list[list[TableCell | str]] = [
+        ["answer", *(_words(one.answer, "no answer") for one in read.values())],
+        ["stopped", *(_words(one.stopped, "not said") for one in read.values())],
     ]
     for name, label in _NUMBERS.items():
-        rows.append([Cell(label), *(_figure(getattr(one, name)) for one in read.values())])
-    heads = ("", *read)
-    return Shown(html_table(title, heads, rows), text_table(title, heads, rows))
+        rows.append([label, *(_figure(getattr(one, name)) for one in read.values())])
+    return table(title, ("", *read), rows)
 
 
 _NUMBERS = {
@@ -212,9 +204,9 @@ _NUMBERS = {
 }  # fmt: skip
 
 
-def _words(value: object, otherwise: str) -> Cell:
-    return Cell(otherwise if value is None else visible(str(value)))
+def _words(value: object, otherwise: str) -> str:
+    return otherwise if value is None else visible(str(value))
 
 
-def _figure(value: int | None) -> Cell:
-    return Cell("not known" if value is None else f"{value:,}", number=True)
+def _figure(value: int | None) -> TableCell:
+    return TableCell("not known" if value is None else f"{value:,}", number=True)

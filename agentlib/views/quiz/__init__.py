@@ -1,6 +1,5 @@
 """The quiz: questions with an explanation for every choice, marked at once, kept from one day to the next."""
 
-import html
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from agentlib.messages import describe
 from agentlib.views.quiz.answers import Answers, are_picks
 from agentlib.views.quiz.questions import (
+    Choice,
     Question,
     QuestionError,
     draw,
@@ -17,7 +17,7 @@ from agentlib.views.quiz.questions import (
     load_questions,
     read_questions,
 )
-from agentlib.views.shown import Shown, caption_html
+from agentlib.views.shown import Html, Shown, bold, caption_html, folded, static_html, tag
 
 __all__ = ["PASS_MARK", "QuestionError", "Quiz", "final_test", "quiz", "score_words"]
 
@@ -47,7 +47,7 @@ class Quiz:
         self.answers = answers
         self.sizes = [len(question.choices) for question in questions]
         self.picked = answers.picked(name, self.sizes) if name else [-1] * len(questions)
-        self.static = static_form(self.questions)
+        self.static = static_quiz(self.questions)
         self._widget: Any = None
 
     @property
@@ -126,34 +126,33 @@ def final_test(seed: int, questions: int = 20, *, folder: str | Path | None = No
     return Quiz(f"{FINAL_NAME}{seed}", drawn, Answers(None if folder is None else Path(folder)))
 
 
-def static_form(questions: Sequence[Question]) -> Shown:
+def static_quiz(questions: Sequence[Question]) -> Shown:
     """Show questions as text, with the answers folded beneath each (in plain text, at the end)."""
-    page, lines, ends = [], [], ["Answers"]
+    page: list[Html] = []
+    lines, ends = [], ["Answers"]
     for number, question in enumerate(questions, start=1):
-        letters = [chr(ord("a") + place) for place in range(len(question.choices))]
-        items = "".join(f"<li>{caption_html(choice.text)}</li>" for choice in question.choices)
-        whys = "".join(
-            f"<li><strong>{'Right.' if choice.right else 'No.'}</strong> {caption_html(choice.why)}</li>"
-            for choice in question.choices
-        )
-        page.append(
-            f"<p><strong>{number}. {caption_html(question.text)}</strong></p>"
-            f'<ol type="a">{items}</ol>'
-            f'<details><summary>Answer to question {number}</summary><ol type="a">{whys}</ol></details>'
-        )
-        pairs = list(zip(letters, question.choices, strict=True))
-        lines += [
-            f"{number}. {question.text}",
-            *(f"   {letter}) {choice.text}" for letter, choice in pairs),
-            "",
-        ]
-        ends += [
-            f"{number}{letter}) {'Right.' if choice.right else 'No.'} {choice.why}"
-            for letter, choice in pairs
-        ]
-    what = html.escape("The questions as text")
-    folded = f'<details open class="agentlib-static"><summary>{what}</summary>{"".join(page)}</details>'
-    return Shown(folded, "\n".join([*lines, *ends]))
+        page += _question_html(number, question)
+        lines.append(f"{number}. {question.text}")
+        for place, choice in enumerate(question.choices):
+            letter = chr(ord("a") + place)
+            lines.append(f"   {letter}) {choice.text}")
+            ends.append(f"{number}{letter}) {_verdict(choice)} {choice.why}")
+        lines.append("")
+    return Shown(static_html("The questions as text", *page), "\n".join([*lines, *ends]))
+
+
+def _question_html(number: int, question: Question) -> list[Html]:
+    texts = [tag("li", caption_html(choice.text)) for choice in question.choices]
+    whys = [tag("li", bold(_verdict(choice)), " ", caption_html(choice.why)) for choice in question.choices]
+    return [
+        tag("p", tag("strong", f"{number}. ", caption_html(question.text))),
+        tag("ol", *texts, type="a"),
+        folded(f"Answer to question {number}", tag("ol", *whys, type="a")),
+    ]
+
+
+def _verdict(choice: Choice) -> str:
+    return "Right." if choice.right else "No."
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from agentlib._json import whole_number
 from agentlib._run import Run
 from agentlib.messages import describe
 from agentlib.trace import Trace
-from agentlib.views.tracer.static import static_form
+from agentlib.views.tracer.static import static_tracer
 from agentlib.watch import watch
 from agentlib.watch.what_if import fork
 
@@ -29,7 +29,7 @@ class Tracer:
         self.traces = dict(traces)
         # The table keeps showing this run when the slider has run the loop again, so it says which run it is.
         title = {"title": f"All frames of the run with max_steps={live['max_steps']}"} if live else {}
-        self.static = static_form(self.traces, predict=predict, **title)
+        self.static = static_tracer(self.traces, predict=predict, **title)
         self.live: Any = None
         if find_spec("anywidget") is not None:
             from agentlib.views.tracer.live import Live

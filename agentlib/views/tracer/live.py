@@ -9,13 +9,13 @@ import ipywidgets
 from agentlib.errors import AgentLibError
 from agentlib.trace import Trace
 from agentlib.views.guard import guarded
-from agentlib.views.tracer.film import film
 from agentlib.views.tracer.player import Player
+from agentlib.views.tracer.timeline import timeline
 from agentlib.watch.what_if import read_change
 
 __all__ = ["Live"]
 
-MOST_STEPS = 20
+SLIDER_MAX_STEPS = 20
 """The right end of the max_steps slider, unless the run starts with a larger max_steps."""
 
 Fork = Callable[..., Trace]
@@ -42,21 +42,21 @@ class Live:
         self.predict = predict
         self.rerun = rerun
         self.fork = fork
-        self.player = Player(self.films(), can_fork=fork is not None)
+        self.player = Player(self.timelines(), can_fork=fork is not None)
         self.player.on_change(self.changed)
         self.player.on_one_run(self.one_run)
         self.slider: Any = None
         if rerun is not None:
             self.slider = ipywidgets.IntSlider(
-                value=max_steps, min=1, max=max(MOST_STEPS, max_steps), description="max_steps",
+                value=max_steps, min=1, max=max(SLIDER_MAX_STEPS, max_steps), description="max_steps",
                 continuous_update=False, tooltip="The most model calls. Moving this runs your loop again.",
             )  # fmt: skip
             self.slider.observe(self.moved, names="value")
         self.box = guarded(*([self.slider] if self.slider is not None else []), self.player)
 
-    def films(self) -> list[dict[str, Any]]:
+    def timelines(self) -> list[dict[str, Any]]:
         """Make what the player plays."""
-        return [film(trace, label, self.predict) for label, trace in self.traces.items()]
+        return [timeline(trace, label, self.predict) for label, trace in self.traces.items()]
 
     def moved(self, change: Any) -> None:
         """Run the loop again with another max_steps, and show how the run ends now."""
@@ -66,11 +66,11 @@ class Live:
         self.show(at_the_end=not self.predict)
 
     def show(self, *, at_the_end: bool) -> None:
-        """Send all films anew."""
+        """Send all timelines anew."""
         with self.player.hold_sync():
             self.player.problem = ""
             self.player.guess = ""
-            self.player.films = self.films()
+            self.player.timelines = self.timelines()
             self.player.frame = self.player.last if at_the_end else 1
 
     def changed(self, wanted: Mapping[str, Any]) -> None:
@@ -87,25 +87,25 @@ class Live:
             self.player.problem = str(problem)
             return
         self.traces = {"as it was": original, "what if": forked}
-        films = self.films()
-        films[1]["difference"] = difference(films[0], films[1])
+        timelines = self.timelines()
+        timelines[1]["difference"] = difference(timelines[0], timelines[1])
         with self.player.hold_sync():
             self.player.problem = ""
-            self.player.films = films
-            if films[1]["difference"] is not None:
-                self.player.frame = films[1]["difference"]["frame"]
+            self.player.timelines = timelines
+            if timelines[1]["difference"] is not None:
+                self.player.frame = timelines[1]["difference"]["frame"]
 
     def one_run(self) -> None:
         """Show the run as it was alone again, at the same frame if it has as many."""
         self.traces = {"": next(iter(self.traces.values()))}
         with self.player.hold_sync():
             self.player.problem = ""
-            self.player.films = self.films()
+            self.player.timelines = self.timelines()
             self.player.frame = min(self.player.frame, self.player.last)
 
 
 def difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Say at which frame two films first differ, as data and in words; None = nowhere."""
+    """Say at which frame two timelines first differ, as data and in words; None = nowhere."""
     pairs = zip_longest(left["frames"], right["frames"])
     for number, (one, other) in enumerate(pairs, start=1):
         if one is None or other is None or one["caption"] != other["caption"]:

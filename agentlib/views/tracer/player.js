@@ -1,5 +1,5 @@
 // The player: steps through the frames of one or several runs.
-// All frames arrive once, in `films`. Stepping needs no kernel: a key press is drawn within a few milliseconds.
+// All frames arrive once, in `timelines`. Stepping needs no kernel: a key press is drawn within a few milliseconds.
 
 // JupyterLab's own keys ("d d" deletes the cell) stay away only from the very element that carries this.
 const GUARD = "data-lm-suppress-shortcuts";
@@ -54,11 +54,11 @@ const numberWords = (number) => number.toLocaleString("en");
 const hang = (text) => Math.min(text.length - text.trimStart().length + 4, 16);
 
 class Code {
-  constructor(film) {
-    this.first = film.first_line;
-    this.lines = film.lines.map((text, place) =>
+  constructor(timeline) {
+    this.first = timeline.first_line;
+    this.lines = timeline.lines.map((text, place) =>
       make("li", { value: this.first + place }, make("code", { style: `--hang: ${hang(text)}ch` }, text || " ")));
-    this.list = make("ol", { class: "agentlib-code", style: `--digits: ${String(this.first + film.lines.length).length}ch` },
+    this.list = make("ol", { class: "agentlib-code", style: `--digits: ${String(this.first + timeline.lines.length).length}ch` },
       ...this.lines);
     this.element = focusable(make("div", {
       class: "agentlib-scroll", tabindex: "0", role: "region", "aria-label": "The code of the loop, the running line is marked",
@@ -77,9 +77,9 @@ class Code {
 }
 
 class History {
-  constructor(film) {
-    this.places = film.places;
-    this.rewritten = film.places.flatMap((versions, place) => (versions.length > 1 ? [place] : []));
+  constructor(timeline) {
+    this.places = timeline.places;
+    this.rewritten = timeline.places.flatMap((versions, place) => (versions.length > 1 ? [place] : []));
     this.rows = [];
     this.marked = [];
     this.body = make("tbody");
@@ -169,10 +169,10 @@ class Ring {
 }
 
 class Strip {
-  constructor(film) {
-    this.calls = film.calls;
-    this.most = Math.max(1, ...film.calls);
-    this.bars = film.calls.map((tokens) => make("span", { style: `height: ${Math.max(4, (100 * tokens) / this.most)}%` }));
+  constructor(timeline) {
+    this.calls = timeline.calls;
+    this.most = Math.max(1, ...timeline.calls);
+    this.bars = timeline.calls.map((tokens) => make("span", { style: `height: ${Math.max(4, (100 * tokens) / this.most)}%` }));
     this.words = make("p");
     this.element = make("div", { class: "agentlib-strip" },
       make("div", { class: "agentlib-bars", "aria-hidden": "true" }, ...this.bars), this.words);
@@ -189,8 +189,8 @@ class Strip {
 }
 
 class Figures {
-  constructor(film) {
-    this.most = film.max_steps;
+  constructor(timeline) {
+    this.most = timeline.max_steps;
     this.values = {};
     const pairs = ["step", "entries", "tokens read", "stopped"].map((name) => {
       this.values[name] = make("dd");
@@ -210,48 +210,48 @@ class Figures {
 
 // One run: its caption, figures, code, history, ring and strip.
 class Panel {
-  constructor(film) {
-    this.film = film;
+  constructor(timeline) {
+    this.timeline = timeline;
     this.caption = make("p", { class: "agentlib-caption", role: "status" });
-    this.parts = [new Figures(film), new History(film), new Ring(), new Strip(film)];
+    this.parts = [new Figures(timeline), new History(timeline), new Ring(), new Strip(timeline)];
     const [figures, history, ring, strip] = this.parts.map((part) => part.element);
     const body = [make("div", { class: "agentlib-column" }, figures, history),
       make("div", { class: "agentlib-costs" }, ring, strip)];
-    if (film.lines.length) {
-      const code = new Code(film);
+    if (timeline.lines.length) {
+      const code = new Code(timeline);
       this.parts.push(code);
       body.unshift(code.element);
     }
-    this.element = make("section", { class: "agentlib-run", "aria-label": film.label || "Run" });
-    if (film.label) this.element.append(make("h4", {}, film.label));
-    if (film.difference) this.element.append(make("p", { class: "agentlib-difference" }, ...captionParts(film.difference.words)));
+    this.element = make("section", { class: "agentlib-run", "aria-label": timeline.label || "Run" });
+    if (timeline.label) this.element.append(make("h4", {}, timeline.label));
+    if (timeline.difference) this.element.append(make("p", { class: "agentlib-difference" }, ...captionParts(timeline.difference.words)));
     this.element.append(this.caption, make("div", { class: "agentlib-body" }, ...body));
   }
 
   draw(number) {
-    const shown = Math.min(number, this.film.frames.length);
-    const frame = this.film.frames[shown - 1];
+    const shown = Math.min(number, this.timeline.frames.length);
+    const frame = this.timeline.frames[shown - 1];
     if (!frame) return;
     this.caption.replaceChildren(...captionParts(frame.caption));
     this.caption.classList.toggle("agentlib-wrong", Boolean(frame.error));
-    this.element.classList.toggle("agentlib-differs", number >= (this.film.difference?.frame ?? Infinity));
+    this.element.classList.toggle("agentlib-differs", number >= (this.timeline.difference?.frame ?? Infinity));
     for (const part of this.parts) part.draw(frame, shown);
   }
 }
 
 // --- forms ------------------------------------------------------------------------------------------
 
-function predictForm(film, guess, choose) {
+function predictForm(timeline, guess, choose) {
   const verdict = make("p", { role: "status", class: "agentlib-verdict" });
-  const buttons = film.predict.choices.map((choice) => {
+  const buttons = timeline.predict.choices.map((choice) => {
     const button = focusable(make("button", { type: "button", "aria-pressed": String(choice === guess) }, choice));
     button.addEventListener("click", () => choose(choice));
     return button;
   });
   const show = (chosen) => {
     buttons.forEach((button, place) =>
-      button.setAttribute("aria-pressed", String(film.predict.choices[place] === chosen)));
-    verdict.replaceChildren(...(chosen ? captionParts(film.predict.verdicts[chosen] ?? "") : ["Pick one to see the rest of the run."]));
+      button.setAttribute("aria-pressed", String(timeline.predict.choices[place] === chosen)));
+    verdict.replaceChildren(...(chosen ? captionParts(timeline.predict.verdicts[chosen] ?? "") : ["Pick one to see the rest of the run."]));
   };
   show(guess);
   const element = make("fieldset", {}, make("legend", {}, "How will this run end?"), ...buttons, verdict);
@@ -259,20 +259,20 @@ function predictForm(film, guess, choose) {
 }
 
 // draft: what was being written in the form that this one replaces. forked: two runs stand side by side.
-function forkForm(film, model, draft, forked) {
-  const select = focusable(make("select", {}, ...film.changes.map((change, place) =>
+function forkForm(timeline, model, draft, forked) {
+  const select = focusable(make("select", {}, ...timeline.changes.map((change, place) =>
     make("option", { value: String(place) }, change.label))));
   const text = focusable(make("textarea", { rows: "5", spellcheck: "false", dir: "auto" }));
   const run = focusable(make("button", { type: "button" }, "Run on from here"));
   const problem = make("p", { role: "alert", class: "agentlib-problem" });
-  const fill = () => { text.value = film.changes[Number(select.value)]?.json ?? ""; };
+  const fill = () => { text.value = timeline.changes[Number(select.value)]?.json ?? ""; };
   select.addEventListener("change", fill);
   run.addEventListener("click", () => {
-    const { step, kind, call } = film.changes[Number(select.value)];
+    const { step, kind, call } = timeline.changes[Number(select.value)];
     model.send({ do: "fork", step, kind, call, text: text.value });
   });
   fill();
-  const kept = draft ? film.changes.findIndex((change) => change.label === draft.label && change.json === draft.json) : -1;
+  const kept = draft ? timeline.changes.findIndex((change) => change.label === draft.label && change.json === draft.json) : -1;
   if (kept >= 0) { select.value = String(kept); text.value = draft.text; }
   const buttons = make("div", { class: "agentlib-buttons" }, run);
   if (forked) {
@@ -287,13 +287,13 @@ function forkForm(film, model, draft, forked) {
   return {
     element,
     draft() {
-      const { label, json } = film.changes[Number(select.value)];
+      const { label, json } = timeline.changes[Number(select.value)];
       return { label, json, text: text.value, open: element.open };
     },
     focus(options) { run.focus(options); },
     follow(step) {
       if (element.open) return; // what is being edited is not taken away
-      const place = film.changes.findIndex((change) => change.step === step);
+      const place = timeline.changes.findIndex((change) => change.step === step);
       if (place >= 0) { select.value = String(place); fill(); }
     },
     showProblem(words) { problem.textContent = words; },
@@ -317,7 +317,7 @@ class Player {
     this.root.append(this.controls(), this.forms, this.runs);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.listeners = {
-      "change:films": () => this.build(),
+      "change:timelines": () => this.build(),
       "change:frame": () => this.follow(),
       "change:guess": () => { this.predict?.show(this.model.get("guess")); this.draw(); },
       "change:problem": () => this.fork?.showProblem(this.model.get("problem")),
@@ -355,24 +355,24 @@ class Player {
   get now() { return Math.max(1, Math.min(this.at, this.last)); }
 
   get last() {
-    const films = this.model.get("films");
-    const open = this.model.get("guess") ? null : films[0]?.predict?.open;
-    return open ?? Math.max(1, ...films.map((film) => film.frames.length));
+    const timelines = this.model.get("timelines");
+    const open = this.model.get("guess") ? null : timelines[0]?.predict?.open;
+    return open ?? Math.max(1, ...timelines.map((timeline) => timeline.frames.length));
   }
 
   build() {
     this.settle();
     this.at = this.model.get("frame");
-    const films = this.model.get("films");
+    const timelines = this.model.get("timelines");
     this.root.setAttribute("aria-label", `${this.model.get("label")}. Arrow keys step, space plays.`);
-    this.panels = films.map((film) => new Panel(film));
+    this.panels = timelines.map((timeline) => new Panel(timeline));
     this.runs.replaceChildren(...this.panels.map((panel) => panel.element));
-    this.runs.classList.toggle("agentlib-several", films.length > 1);
-    this.predict = films[0]?.predict ? predictForm(films[0], this.model.get("guess"), (choice) => this.guess(choice)) : null;
+    this.runs.classList.toggle("agentlib-several", timelines.length > 1);
+    this.predict = timelines[0]?.predict ? predictForm(timelines[0], this.model.get("guess"), (choice) => this.guess(choice)) : null;
     const draft = this.fork?.draft();
     const focused = this.fork?.element.contains(this.root.getRootNode().activeElement);
-    this.fork = this.model.get("can_fork") && films[0]?.changes.length
-      ? forkForm(films[0], this.model, draft, films.length > 1) : null;
+    this.fork = this.model.get("can_fork") && timelines[0]?.changes.length
+      ? forkForm(timelines[0], this.model, draft, timelines.length > 1) : null;
     this.forms.replaceChildren(...[this.predict, this.fork].filter(Boolean).map((form) => form.element));
     this.draw();
     // The button that was pressed is gone. Without a focus of its own the next key would go to the notebook.
@@ -382,7 +382,7 @@ class Player {
   draw() {
     const number = this.now;
     for (const panel of this.panels) panel.draw(number);
-    const frame = this.panels[0]?.film.frames[Math.min(number, this.panels[0].film.frames.length) - 1];
+    const frame = this.panels[0]?.timeline.frames[Math.min(number, this.panels[0].timeline.frames.length) - 1];
     this.range.max = String(this.last);
     this.range.value = String(number);
     this.range.setAttribute("aria-valuetext", `Frame ${number} of ${this.last}: ${plainCaption(frame?.caption ?? "")}`);

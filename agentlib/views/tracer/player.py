@@ -13,9 +13,9 @@ HERE = Path(__file__).parent
 
 
 class Player(anywidget.AnyWidget):
-    """Plays films (see `film`), all by the same controls. Stepping happens in the browser alone.
+    """Plays timelines (see `timeline`), all by the same controls. Stepping happens in the browser alone.
 
-    films: what is played. frame: the number of the frame that is shown, from 1; may be linked to other
+    timelines: what is played. frame: the number of the frame that is shown, from 1; may be linked to other
     widgets. guess: the stop reason that the learner picked; "" = none yet.
     label: its name for screen readers.
     can_fork: the form for changing a reply or a result is shown. problem: what was wrong with that form.
@@ -24,15 +24,15 @@ class Player(anywidget.AnyWidget):
     _esm = HERE / "player.js"
     _css = HERE / "player.css"
 
-    films: Any = traitlets.List().tag(sync=True)
+    timelines: Any = traitlets.List().tag(sync=True)
     frame = traitlets.Int(1).tag(sync=True)
     guess = traitlets.Unicode("").tag(sync=True)
     label = traitlets.Unicode("Tracer").tag(sync=True)
     can_fork = traitlets.Bool(False).tag(sync=True)
     problem = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, films: list[dict[str, Any]], **options: Any) -> None:
-        super().__init__(films=films, **options)
+    def __init__(self, timelines: list[dict[str, Any]], **options: Any) -> None:
+        super().__init__(timelines=timelines, **options)
         self._change: Callable[[dict[str, Any]], None] | None = None
         self._one_run: Callable[[], None] | None = None
         self.on_msg(self._message)
@@ -43,8 +43,8 @@ class Player(anywidget.AnyWidget):
 
     @property
     def last(self) -> int:
-        """The number of the last frame of the longest film."""
-        return max(1, *(len(film["frames"]) for film in self.films))
+        """The number of the last frame of the longest timeline."""
+        return max(1, *(len(timeline["frames"]) for timeline in self.timelines))
 
     def on_change(self, handler: Callable[[dict[str, Any]], None]) -> None:
         """Call `handler` with what the form asks to change: step, kind, call, text."""

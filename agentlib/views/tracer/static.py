@@ -1,23 +1,32 @@
 """The tracer without a browser's help: code, frames and history as tables, in HTML and in plain text."""
 
-import html
 from collections.abc import Mapping, Sequence
 
 from agentlib.trace import Trace
 from agentlib.views.describe import counted, visible
 from agentlib.views.frames import Frame, frames, tokens_per_call
-from agentlib.views.shown import Cell, Shown, caption_html, html_table, text_table
+from agentlib.views.shown import (
+    Shown,
+    TableCell,
+    bold,
+    caption_html,
+    folded,
+    joined_html,
+    static_html,
+    table,
+    tag,
+)  # fmt: skip
 from agentlib.views.tables import figures, history_cells
 from agentlib.views.tracer.predict import choices, open_frames
 from agentlib.watch.source import Source
 
-__all__ = ["static_form", "summary"]
+__all__ = ["static_tracer", "summary"]
 
 FIRST_FRAMES, LAST_FRAMES = 45, 15
 """A long run is shown by its first and last frames; those between are counted."""
 
 
-def static_form(
+def static_tracer(
     traces: Mapping[str, Trace], *, predict: bool = False, title: str = "All frames as a table"
 ) -> Shown:
     """Show whole traces at once: the code with its line numbers, every frame, the history at the end.
@@ -26,12 +35,8 @@ def static_form(
     predict: the end is folded, with a question before it. title: what the folded tables are called.
     """
     shown = [_one(trace, label, predict) for label, trace in traces.items()]
-    return Shown(
-        f'<details open class="agentlib-static"><summary>{html.escape(title)}</summary>'
-        + "".join(one.html for one in shown)
-        + "</details>",
-        "\n\n\n".join(one.text for one in shown),
-    )
+    page = static_html(title, *(one.html for one in shown))
+    return Shown(page, "\n\n\n".join(one.text for one in shown))
 
 
 def _one(trace: Trace, label: str, predict: bool) -> Shown:
@@ -39,35 +44,34 @@ def _one(trace: Trace, label: str, predict: bool) -> Shown:
     title = f"{visible(label)}: trace of {_name(trace)}" if label else f"Trace of {_name(trace)}"
     source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
     numbered = numbered_lines(source)
-    lines = html.escape("\n".join(numbered))
-    code_html = f'<pre tabindex="0" aria-label="The code of the loop">{lines}</pre>' if numbered else ""
-    head = f"<p><strong>{html.escape(title)}</strong></p>{code_html}"
-    if not predict or not told:
-        rest = _frames_and_end(trace, told, told, bool(source.lines))
-        return Shown(head + rest.html, "\n".join([title, *numbered, "", rest.text]))
-    open_part = told[: open_frames(told)]
-    heads, rows, _ = frame_rows(open_part, with_lines=bool(source.lines))
-    what = f"What happens at first, {counted(len(open_part), 'frame')}"
-    question = f"How will this run end? {', '.join(choices(trace))}: pick one before you read on."
-    rest = _frames_and_end(trace, told, told[len(open_part) :], bool(source.lines))
-    return Shown(
-        f"{head}{html_table(what, heads, rows)}<p>{html.escape(question)}</p>"
-        f"<details><summary>Show how it ends</summary>{rest.html}</details>",
-        "\n".join([title, *numbered, "", text_table(what, heads, rows), "", question, "", rest.text]),
-    )
+    page = [tag("p", bold(title))]
+    if numbered:
+        page.append(tag("pre", "\n".join(numbered), tabindex="0", aria_label="The code of the loop"))
+    text = [title, *numbered, ""]
+    rest, with_lines = told, bool(source.lines)
+    if predict and told:
+        first, rest = told[: open_frames(told)], told[open_frames(told) :]
+        heads, rows, _ = frame_rows(first, with_lines=with_lines)
+        start = table(f"What happens at first, {counted(len(first), 'frame')}", heads, rows)
+        question = f"How will this run end? {', '.join(choices(trace))}: pick one before you read on."
+        page += [start.html, tag("p", question)]
+        text += [start.text, "", question, ""]
+    end = _frames_and_end(trace, told, rest, with_lines)
+    page.append(folded("Show how it ends", end.html) if predict and told else end.html)
+    return Shown(joined_html(*page), "\n".join([*text, end.text]))
 
 
 def _frames_and_end(trace: Trace, told: Sequence[Frame], shown: Sequence[Frame], with_lines: bool) -> Shown:
     """Show some of the frames, the history at the end and the summary."""
     heads, rows, left_out = frame_rows(shown, with_lines=with_lines)
-    what = f"What happens, {counted(len(shown), 'frame')}{left_out}"
+    happens = table(f"What happens, {counted(len(shown), 'frame')}{left_out}", heads, rows)
     history = history_cells(list(told[-1].history), told[-1].repeats) if told else []
-    then = f"History at the end: {counted(len(history), 'entry', 'entries')}"
-    columns = ("#", "who", "content")
+    title = f"History at the end: {counted(len(history), 'entry', 'entries')}"
+    stands = table(title, ("#", "who", "content"), history)
     end = summary(trace)
     return Shown(
-        f"{html_table(what, heads, rows)}{html_table(then, columns, history)}<p>{caption_html(end)}</p>",
-        "\n".join([text_table(what, heads, rows), "", text_table(then, columns, history), "", end]),
+        joined_html(happens.html, stands.html, tag("p", caption_html(end))),
+        "\n".join([happens.text, "", stands.text, "", end]),
     )
 
 
@@ -80,7 +84,7 @@ def numbered_lines(source: Source) -> list[str]:
     ]
 
 
-def frame_rows(frames: Sequence[Frame], with_lines: bool) -> tuple[list[str], list[list[Cell]], str]:
+def frame_rows(frames: Sequence[Frame], with_lines: bool) -> tuple[list[str], list[list[TableCell]], str]:
     """Make the table of frames: heads, rows, and words for what was left out of a long one."""
     heads = ["frame", *(["line"] if with_lines else []), "step", "entries", "tokens read", "what happens"]
     shown, left_out = list(frames), ""
@@ -90,11 +94,10 @@ def frame_rows(frames: Sequence[Frame], with_lines: bool) -> tuple[list[str], li
     rows = []
     for frame in shown:
         step = f"{frame.step}/{frame.max_steps}" if frame.max_steps else str(frame.step)
-        row = [Cell(f"{frame.number}", number=True)]
-        if with_lines:
-            row.append(Cell("" if frame.line is None else str(frame.line), number=True))
-        row += [Cell(step, number=True), Cell(f"{frame.entries}", number=True)]
-        rows.append([*row, Cell(f"{frame.tokens_read:,}", number=True), Cell(frame.caption, code=True)])
+        line = ["" if frame.line is None else str(frame.line)] if with_lines else []
+        numbers = [str(frame.number), *line, step, str(frame.entries), f"{frame.tokens_read:,}"]
+        cells = [TableCell(text, number=True) for text in numbers]
+        rows.append([*cells, TableCell(frame.caption, code=True)])
     return heads, rows, left_out
 
 

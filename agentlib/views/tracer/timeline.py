@@ -12,13 +12,13 @@ from agentlib.views.tracer.predict import choices, open_frames, verdict
 from agentlib.views.tracer.static import summary
 from agentlib.watch.source import Source
 
-__all__ = ["film"]
+__all__ = ["timeline"]
 
 EDIT_CHARS = 20_000
 """A reply or result longer than this is not offered for changing: it is no work for a text field."""
 
 
-def film(trace: Trace, label: str = "", predict: bool = False) -> dict[str, Any]:
+def timeline(trace: Trace, label: str = "", predict: bool = False) -> dict[str, Any]:
     """Turn a trace into what the player plays.
 
     label: the name of the run, where several stand side by side. predict: hide the end until it is guessed.
