@@ -14,7 +14,6 @@ SHARED = {"main", "model"}
 STILL_TWICE = {
     *["Child", "Choice", "Event", "Player", "Progress", "Report", "Result"],
     *["compare"],
-    *["client", "messages_from", "reply_from", "tools_from"],
 }
 
 

@@ -13,14 +13,10 @@ model(client, name, tools, *, system="", **settings)
     "model error". It raises nothing for what a model got wrong: that is a request with a "problem", which
     the loop does not run and tells the model.
 
-and three that need neither a client nor a network:
+and three that need neither a client nor a network: messages_from(history) and tools_from(tools) give them in
+the provider's shape, reply_from(body) gives a reply in ours, out of the provider's response as a plain dict.
 
-messages_from(history)
-    The history in the provider's shape.
-tools_from(tools)
-    The tools in the provider's shape.
-reply_from(body)
-    A reply in our shape, out of the body of the provider's response as a plain dict.
+One API is one `Adapter`; the module's functions are those of the adapter that it speaks by itself.
 
 Half an answer is never the answer: one that was cut off by the output limit, or stopped by the provider's
 filter, is a failed call. A refusal in the model's own words is its answer, with "refused": True beside it.

@@ -5,13 +5,16 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeGuard
 
 from agentlib.errors import ProviderError
 from agentlib.messages import (
     Entry,
+    ModelFunction,
     calls_in,
     cut,
     describe,
@@ -187,51 +190,100 @@ def check_arguments(name: object, system: object, settings: Mapping[str, Any], o
 # --- the call ---------------------------------------------------------------------------------------
 
 
-def key_for(provider: str, variable: str, options: Mapping[str, Any]) -> str:
-    """Check that the client's package is there and read its key from the environment.
+class Adapter(ABC):
+    """One API of a provider: how it is asked, and how its shapes and ours become each other.
 
-    Raises ProviderError, with what to do, if one of them is missing or the key cannot be one; TypeError if
-    `options` holds a key.
+    provider: the package of its client. client_class: the client in it. key: the environment variable that
+    holds the key. own: the settings that the adapter makes itself.
     """
-    if "api_key" in options:
-        raise TypeError(f"A key is no argument, as code is shown and saved. It is read from {variable}.")
-    if find_spec(provider) is None:
-        command = f'{sys.executable} -m pip install -e ".[{provider}]"'
-        raise ProviderError(provider, f"its client is not installed. Run: {command}")
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise ProviderError(provider, f"there is no key: the environment variable {variable} is not set.")
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        raise ProviderError(provider, f"{variable} holds a sign that no key has. Copy the key anew.")
-    return key
 
+    provider: str
+    client_class: str
+    key: str
+    own: frozenset[str]
 
-def ask_client(provider: str, client: Any, name: str, request: Callable[[], Any]) -> Entry:
-    """Make one call and give the body of the response as a plain dict.
+    @abstractmethod
+    def tools_from(self, tools: Any) -> list[Entry]:
+        """Describe the tools to the provider. Raises ValueError for a name that it does not take."""
 
-    request() makes the call with the provider's own client, which also sees to retries and time-outs.
-    Raises ProviderError for whatever goes wrong. It never carries the client's own exception with it: that
-    one holds the request with its headers, and so the key.
-    """
-    status = None
-    try:
-        came = request()
-        if inspect.iscoroutine(came):
-            came.close()
-            raise TypeError("the client is one for `async` code; this needs the plain one.")
-        body = came.to_dict(mode="json", warnings=False) if hasattr(came, "to_dict") else came
-        if isinstance(body, dict):
-            plain: Entry = _hidden(body, _secrets(client))
-            return plain
-        words = f"the server sent no JSON object. Is the client's base_url right? It sent: {short(body, 300)}"
-    except json.JSONDecodeError as problem:
-        words = f"the server sent no whole JSON: {problem}"
-    except Exception as problem:
-        words = _words(problem)
-        status = getattr(problem, "status_code", None)
-    # Out here no other exception is being handled, so none becomes the context of this one.
-    words = cut(_hidden(f"model {name}: {words}", _secrets(client)))
-    raise ProviderError(provider, words, status if isinstance(status, int) else None)
+    @abstractmethod
+    def messages_from(self, history: list[Entry]) -> list[Entry]:
+        """Write a history as messages."""
+
+    @abstractmethod
+    def reply_from(self, body: Entry) -> Entry:
+        """Read the body of a response, a dict, as a reply.
+
+        Raises ProviderError if there is no reply in it, or only a part of an answer.
+        """
+
+    @abstractmethod
+    def send(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Any:
+        """Make one call with the provider's own client. system: "" = there is none."""
+
+    def client(self, **options: Any) -> Any:
+        """Make the official client, with the key from the environment.
+
+        options: the client's own, such as base_url, timeout (seconds) and max_retries, but no key.
+        Raises ProviderError, with what to do, if the package or the key is missing or the key cannot be one;
+        TypeError if `options` holds a key.
+        """
+        if "api_key" in options:
+            raise TypeError(f"A key is no argument, as code is shown and saved. It is read from {self.key}.")
+        if find_spec(self.provider) is None:
+            command = f'{sys.executable} -m pip install -e ".[{self.provider}]"'
+            raise ProviderError(self.provider, f"its client is not installed. Run: {command}")
+        key = os.environ.get(self.key, "").strip()
+        if not key:
+            problem = f"there is no key: the environment variable {self.key} is not set."
+            raise ProviderError(self.provider, problem)
+        if not (key.isascii() and key.isprintable() and " " not in key):
+            problem = f"{self.key} holds a character that no key has. Copy the key anew."
+            raise ProviderError(self.provider, problem)
+        return getattr(import_module(self.provider), self.client_class)(api_key=key, **options)
+
+    def model(
+        self, client: Any, name: str, tools: Any, *, system: str = "", **settings: Any
+    ) -> ModelFunction:
+        """Make a model function for `run_agent`. See `agentlib.providers` for what it takes and raises."""
+        check_arguments(name, system, settings, self.own)
+        settings["model"] = name
+        if offer := self.tools_from(tools):
+            settings["tools"] = offer  # an empty list is refused
+        system = system if system.strip() else ""
+
+        def ask_provider(history: list[Entry]) -> Entry:
+            return self.reply_from(self.ask(client, self.messages_from(history), system, settings))
+
+        return ask_provider
+
+    def ask(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Entry:
+        """Make one call and give the body of the response as a plain dict.
+
+        The provider's own client also sees to retries and time-outs.
+        Raises ProviderError for whatever goes wrong. It never carries the client's own exception with it:
+        that one holds the request with its headers, and so the key.
+        """
+        status = None
+        try:
+            got = self.send(client, messages, system, settings)
+            if inspect.iscoroutine(got):
+                got.close()
+                raise TypeError("the client is one for `async` code; this needs the plain one.")
+            body = got.to_dict(mode="json", warnings=False) if hasattr(got, "to_dict") else got
+            if isinstance(body, dict):
+                plain: Entry = _hidden(body, _secrets(client))
+                return plain
+            sent = short(body, 300)
+            words = f"the server sent no JSON object. Is the client's base_url right? It sent: {sent}"
+        except json.JSONDecodeError as problem:
+            words = f"the server sent no whole JSON: {problem}"
+        except Exception as problem:
+            words = _words(problem)
+            status = getattr(problem, "status_code", None)
+        # Out here no other exception is being handled, so none becomes the context of this one.
+        words = cut(_hidden(f"model {settings['model']}: {words}", _secrets(client)))
+        raise ProviderError(self.provider, words, status if isinstance(status, int) else None)
 
 
 def _words(problem: Exception) -> str:
