@@ -1,6 +1,7 @@
 """Count the tests in a JUnit report of pytest. A skipped test counts as failed: in CI all is installed.
 
 `python3 .ci/no_skips.py REPORT.xml` names what was skipped and ends with the line `N passed, N failed`.
+`python3 .ci/no_skips.py --files REPORT.xml` prints the test files in which something was skipped.
 """
 
 import sys
@@ -21,10 +22,22 @@ def count(report: str) -> tuple[int, list[str]]:
     return passed, problems
 
 
+def skipped_files(report: str) -> list[str]:
+    """The files in which a test was skipped, or all of them were."""
+    cases = [case for case in ET.fromstring(report).iter("testcase") if case.find("skipped") is not None]
+    # A file that was skipped as a whole has no class, and its name in place of a test's.
+    modules = {case.get("classname") or case.get("name") or "" for case in cases}
+    return sorted(f"{module.replace('.', '/')}.py" for module in modules)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: no_skips.py REPORT.xml")
-    passed, problems = count(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    if len(sys.argv) not in (2, 3) or sys.argv[1:-1] not in ([], ["--files"]):
+        sys.exit("usage: no_skips.py [--files] REPORT.xml")
+    report = Path(sys.argv[-1]).read_text(encoding="utf-8")
+    if sys.argv[1] == "--files":
+        print(*skipped_files(report))
+        sys.exit()
+    passed, problems = count(report)
     for problem in problems:
         print(problem)
     print(f"{passed} passed, {len(problems)} failed")

@@ -6,7 +6,9 @@ What only a running kernel can show is left out of the file: the state of widget
 static form stands in the same output, and the times of execution.
 """
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -36,6 +38,8 @@ def rerun(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for path in map(Path, sys.argv[1:] or sorted((ROOT / "notebooks").glob("*.ipynb"))):
-        print(path, flush=True)
-        rerun(path)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["AGENTLIB_DATA_DIR"] = folder  # no answers yet: nobody's own progress goes into a lesson
+        for path in map(Path, sys.argv[1:] or sorted((ROOT / "notebooks").glob("*.ipynb"))):
+            print(path, flush=True)
+            rerun(path)

@@ -140,6 +140,15 @@ def test_a_skipped_test_counts_as_failed():
     ]
 
 
+def test_the_files_with_something_skipped_are_found():
+    whole = '<testcase classname="" name="tests.providers.test_b"><skipped message="no dask"/></testcase>'
+    assert no_skips.skipped_files(report(PASSED, FAILED, BROKEN)) == []
+    assert no_skips.skipped_files(report(SKIPPED, SKIPPED, whole)) == [
+        "tests/providers/test_b.py",
+        "tests/test_a.py",
+    ]
+
+
 @pytest.mark.parametrize(("cases", "code"), [([PASSED], 0), ([PASSED, SKIPPED], 1), ([], 1)])
 def test_the_last_line_is_plain_and_the_exit_code_agrees(cases, code, tmp_path):
     (tmp_path / "report.xml").write_text(report(*cases))
