@@ -132,11 +132,12 @@ class Logs(Mapping[str, Log]):
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that the learner's function must do.
+    """One thing that the learner's function must do, and one part of the exercise's task.
 
     id: a short name. points: earned if it is met. wanted: one sentence. hints: a nudge, then more.
     judge: looks at the logs and gives a Fault, or None if all is well.
     needs: ids of the criteria that must be met before this one can be judged.
+    details: more about it for the task, "" = what is wanted says it all.
     """
 
     id: str
@@ -145,14 +146,19 @@ class Criterion:
     hints: tuple[str, str]
     judge: Callable[[Logs], Fault | None]
     needs: tuple[str, ...] = ()
+    details: str = ""
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise: everything but the notebook.
+    """One exercise: everything but the notebook's own prose and its solution.
 
     name: as in `exercises/NAME.ipynb`. title: in words. functions: what the learner writes.
     scenarios: makes the scenarios, by name, from a seeded random source.
+    lesson: after which it comes, as in `notebooks/LESSON.ipynb`; it sets its place among the exercises.
+    given_by: the lessons that send a learner to it. difficulty: 1 to 5. minutes: how long it takes.
+    task: what a learner does in it, in a line for the table of all exercises.
+    lead_in: what the exercise before it says of it at its end, with {lesson} and {exercise} for the links.
     """
 
     name: str
@@ -160,6 +166,12 @@ class Exercise:
     criteria: tuple[Criterion, ...]
     scenarios: Callable[[Random], dict[str, Scenario]]
     functions: tuple[str, ...] = ("run_agent",)
+    lesson: str = ""
+    given_by: tuple[str, ...] = ()
+    difficulty: int = 0
+    minutes: int = 0
+    task: str = ""
+    lead_in: str = "{lesson}, and {exercise}."
 
     @property
     def number(self) -> str:

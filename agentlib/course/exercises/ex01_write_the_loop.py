@@ -19,6 +19,11 @@ CHAIN = ("goal_first", "tool_run", "request_kept", "result_kept", "answered")
 EXERCISE = Exercise(
     name="ex01_write_the_loop",
     title="Write the loop",
+    lesson="01_the_loop",
+    given_by=("01_the_loop", "02_blue_mugs"),
+    difficulty=2,
+    minutes=15,
+    task="write the loop: four moves, a limit, a reason",
     scenarios=scenarios,
     criteria=(
         Criterion(
@@ -26,7 +31,7 @@ EXERCISE = Exercise(
             (
                 "What is in the history before anything has happened?",
                 'Start with `history = [{"role": "user", "text": goal}]`, inside the function, and call '
-                '`model(history)`.',
+                "`model(history)`.",
             ),
             loops.begins_with_the_goal,
         ),
@@ -57,6 +62,10 @@ EXERCISE = Exercise(
             ),
             loops.keeps_results,
             CHAIN[:3],
+            details=(
+                "The value may stand there as it is, as text, or inside a dict. 0, an empty text and `None` "
+                "are results too. What stands there once is never changed."
+            ),
         ),
         Criterion(
             "answered", 1, 'ends at the answer: the answer, the number of steps, "answered"',
@@ -66,28 +75,32 @@ EXERCISE = Exercise(
             ),
             loops.ends_with_the_answer,
             CHAIN[:4],
+            details="`steps` counts how often the model was asked.",
         ),
         Criterion(
             "step_limit", 2, 'asks at most max_steps times, then ends with no answer and "step limit"',
             (
                 "Which part of your loop counts, and what is returned when the count is over?",
                 "`for step in range(1, max_steps + 1)` asks exactly max_steps times; the return for the "
-                "limit stands "
-                "behind the loop, with `None` for the answer.",
+                "limit stands behind the loop, with `None` for the answer.",
             ),
             loops.stops_at_the_limit,
             CHAIN,
+            details='Without an answer `"answer"` is `None`: nothing is made up.',
         ),
         Criterion(
             "failures", 1, "turns a failing tool and an unknown tool into results, and goes on",
             (
                 "Which line can raise, and what should the model read then?",
                 "Put `try` around the tool call alone, `except Exception as problem`, and record "
-                "`str(problem)` as the "
-                "result. A name that is not in `tools` gets a result that says so.",
+                "`str(problem)` as the result. A name that is not in `tools` gets a result that says so.",
             ),
             loops.failures_become_results,
             CHAIN,
+            details=(
+                "A result for a failure may be a text or a dict. It holds the failure's own message, or the "
+                "name of the unknown tool."
+            ),
         ),
         Criterion(
             "interrupt", 1, "lets Ctrl-C through: it leaves the function",

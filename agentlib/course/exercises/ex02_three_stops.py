@@ -247,12 +247,16 @@ WORKS = ("loop", "other_input")
 EXERCISE = Exercise(
     name="ex02_three_stops",
     title="Three stops",
+    lesson="04_train_status",
+    given_by=("04_train_status",),
+    difficulty=3,
+    minutes=20,
+    task="add the third stop: the same call three times",
+    lead_in="{lesson}: a model that asks the same again and again. Its exercise is {exercise}.",
     scenarios=scenarios,
     criteria=(
         Criterion(
-            "loop",
-            1,
-            "asks, runs, records and ends at the answer, as in ex01",
+            "loop", 1, "asks, runs, records and ends at the answer, as in ex01",
             (
                 "Which of the four moves is missing: ask, check, act, record?",
                 "Begin with the loop that passed ex01; everything else is built around it.",
@@ -260,8 +264,7 @@ EXERCISE = Exercise(
             loops.still_a_loop,
         ),
         Criterion(
-            "other_input",
-            1,
+            "other_input", 1,
             "lets the same tool with other input pass, and another tool with the same input",
             (
                 "Is asking for three different trains a repeat?",
@@ -269,11 +272,10 @@ EXERCISE = Exercise(
             ),
             other_input_is_work,
             ("loop",),
+            details="Checking three trains is work, not a repeat.",
         ),
         Criterion(
-            "step_limit",
-            2,
-            'ends with "step limit" after max_steps calls; 6 where none is given',
+            "step_limit", 2, 'ends with "step limit" after max_steps calls; 6 where none is given',
             (
                 "Which part of your loop counts the calls, and what is returned when the count is over?",
                 "`def run_agent(model, tools, goal, max_steps=6)`; the count works as in ex01.",
@@ -282,22 +284,21 @@ EXERCISE = Exercise(
             WORKS,
         ),
         Criterion(
-            "third_call",
-            2,
-            'ends with "repeated call" at the third identical request, which is not run',
+            "third_call", 2, 'ends with "repeated call" at the third identical request, which is not run',
             (
                 "How do you know, when a request comes, how often it came before?",
                 "Keep a dict from request to count. Count when the request comes, and look at the count "
-                "before the "
-                "tool runs. No answer is `None` here too.",
+                "before the tool runs. No answer is `None` here too.",
             ),
             stops_at_the_third,
             WORKS,
+            details=(
+                "Identical means: the same tool with the same input. The two requests before it were run as "
+                "usual, each of them: no old result takes the place of a run."
+            ),
         ),
         Criterion(
-            "key_order",
-            1,
-            "knows a request again when the keys of its input come in another order",
+            "key_order", 1, "knows a request again when the keys of its input come in another order",
             (
                 'Are `{"a": 1, "b": 2}` and `{"b": 2, "a": 1}` the same input for your code? And dicts '
                 "inside?",
@@ -305,10 +306,13 @@ EXERCISE = Exercise(
             ),
             whatever_the_order,
             ("third_call",),
+            details=(
+                '`{"from": 1, "to": 2}` and `{"to": 2, "from": 1}` are the same input. The same holds for a '
+                "dict inside a dict, or in a list."
+            ),
         ),
         Criterion(
-            "whole_run",
-            1,
+            "whole_run", 1,
             "counts over the whole run, with other requests in between and whatever the results were",
             (
                 "What happens to your count when another request comes in between, or another result?",
@@ -317,7 +321,11 @@ EXERCISE = Exercise(
             ),
             over_the_whole_run,
             ("third_call",),
+            details=(
+                "Two equal requests may stand far apart. A request whose tool failed, or is not there, "
+                "counts like any other."
+            ),
         ),
         loops.failures_as_in_ex01(2, WORKS),
     ),
-)
+)  # fmt: skip

@@ -29,23 +29,26 @@ MENDED = ("works", "request_kept", "tells_the_end")
 EXERCISE = Exercise(
     name="ex03_find_the_bugs",
     title="Find the bugs",
+    lesson="08_find_the_bugs",
+    given_by=("08_find_the_bugs",),
+    difficulty=3,
+    minutes=20,
+    task="find and mend four bugs",
+    lead_in="{lesson}, and {exercise}: mend a loop that does none of this.",
     scenarios=scenarios,
     criteria=(
         Criterion(
-            "works",
-            1,
-            "still asks with the goal and runs the tools that were asked for",
+            "works", 1, "still asks with the goal and runs the tools that were asked for",
             (
                 "What did the fragile loop do here that yours no longer does?",
                 "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no "
                 "end.",
             ),
             asks_and_runs,
+            details="You may copy the fragile loop and begin from there; *Try it* stops what does not end.",
         ),
         Criterion(
-            "request_kept",
-            2,
-            "keeps the model's own request in the history, with its result behind it",
+            "request_kept", 2, "keeps the model's own request in the history, with its result behind it",
             (
                 "Step through the scenario `forgotten`. Which entry would you expect in the second call?",
                 "Append `reply` to the history before the tool runs.",
@@ -54,9 +57,7 @@ EXERCISE = Exercise(
             MENDED[:1],
         ),
         Criterion(
-            "tells_the_end",
-            2,
-            'gives back the answer, the number of steps and "answered"',
+            "tells_the_end", 2, 'gives back the answer, the number of steps and "answered"',
             (
                 "Step through the scenario `untold`. What comes back to the caller, and how can it tell an "
                 "answer from a run that was stopped?",
@@ -66,35 +67,28 @@ EXERCISE = Exercise(
             MENDED[:2],
         ),
         Criterion(
-            "step_limit",
-            2,
-            'ends after max_steps calls with no answer and "step limit"',
+            "step_limit", 2, 'ends after max_steps calls with no answer and "step limit"',
             (
                 "Step through the scenario `endless`. What could end it?",
-                "`max_steps` is handed in and never used. A `for` loop over the steps, and a return "
-                "behind it, use it.",
+                "`max_steps` is handed in and never used. A `for` loop over the steps, and a return behind "
+                "it, use it.",
             ),
             loops.stops_at_the_limit,
             MENDED,
         ),
         Criterion(
-            "failures",
-            2,
-            "turns a failing tool and a misspelt tool name into results, and goes on",
+            "failures", 2, "turns a failing tool and a misspelt tool name into results, and goes on",
             (
                 "Step through the scenario `broken_tool`. Which line was the last one? When that is mended, "
                 "what does the second request ask for?",
                 "`try` around the tool call, `except Exception as problem`, and a result that holds the "
-                "message; a name "
-                "that is not in `tools` gets a result that names it.",
+                "message; a name that is not in `tools` gets a result that names it.",
             ),
             loops.failures_become_results,
             MENDED,
         ),
         Criterion(
-            "interrupt",
-            1,
-            "lets Ctrl-C through: it leaves the function",
+            "interrupt", 1, "lets Ctrl-C through: it leaves the function",
             (
                 "Did the mended `try` become too wide?",
                 "`except Exception` lets KeyboardInterrupt pass; a bare `except:` does not.",
@@ -103,4 +97,4 @@ EXERCISE = Exercise(
             MENDED,
         ),
     ),
-)
+)  # fmt: skip

@@ -348,12 +348,16 @@ HELD = (*WORKS, "not_run")
 EXERCISE = Exercise(
     name="ex04_repeat_guard",
     title="Repeat guard",
+    lesson="06_stuck_loops",
+    given_by=("06_stuck_loops",),
+    difficulty=3,
+    minutes=20,
+    task="hold back a repeated request and close the door",
+    lead_in="{lesson}, and {exercise}: what to do when the model asks for the same again.",
     scenarios=scenarios,
     criteria=(
         Criterion(
-            "loop",
-            1,
-            "asks, runs, records and ends at the answer, as in ex01",
+            "loop", 1, "asks, runs, records and ends at the answer, as in ex01",
             (
                 "Which of the four moves is missing: ask, check, act, record?",
                 "Begin with the loop that passed ex01; the guard stands between the check and the act.",
@@ -361,9 +365,7 @@ EXERCISE = Exercise(
             loops.still_a_loop,
         ),
         Criterion(
-            "other_input",
-            1,
-            "runs every request that is new: other input, or another tool",
+            "other_input", 1, "runs every request that is new: other input, or another tool",
             (
                 "Which requests does your guard take for the same?",
                 "Compare the tool's name together with its whole input.",
@@ -372,33 +374,36 @@ EXERCISE = Exercise(
             ("loop",),
         ),
         Criterion(
-            "not_run",
-            2,
-            "does not run the second identical request, and goes on",
+            "not_run", 2, "does not run the second identical request, and goes on",
             (
                 "How do you know, when a request comes, that it came before?",
-                "Keep a set of the requests that were run. If a request is in it, skip the tool, but do "
-                "not return.",
+                "Keep a set of the requests that were run. If a request is in it, skip the tool, but do not "
+                "return.",
             ),
             second_is_held_back,
             WORKS,
+            details=(
+                "The second request is not run, whatever the first one gave: also when the tool failed, "
+                "gave `None`, or is not there. A new request that comes later is run as usual."
+            ),
         ),
         Criterion(
-            "known_again",
-            1,
+            "known_again", 1,
             "knows a request again after other requests, and with its keys in another order",
             (
                 "What exactly do you keep of earlier requests?",
-                "A set of texts made by `json.dumps(..., sort_keys=True)`, made before the loop, keeps "
-                "them all.",
+                "A set of texts made by `json.dumps(..., sort_keys=True)`, made before the loop, keeps them "
+                "all.",
             ),
             known_again,
             HELD,
+            details=(
+                "As in ex02: over the whole run, however many requests lie between, and `json.dumps(..., "
+                "sort_keys=True)` helps with the keys."
+            ),
         ),
         Criterion(
-            "told",
-            1,
-            "puts the request into the history, with a result that says it was not run again",
+            "told", 1, "puts the request into the history, with a result that says it was not run again",
             (
                 "What does the model read where the result would stand?",
                 'Append the reply, then `{"role": "tool", "result": "not run again: ..."}`.',
@@ -407,9 +412,7 @@ EXERCISE = Exercise(
             HELD,
         ),
         Criterion(
-            "note",
-            1,
-            "adds a note by the user behind that result, which closes the door",
+            "note", 1, "adds a note by the user behind that result, which closes the door",
             (
                 "A result alone did not help the model. What would you say to it?",
                 'Append `{"role": "user", "text": "Answer with what you have, or say that you cannot."}` '
@@ -417,23 +420,23 @@ EXERCISE = Exercise(
             ),
             note_closes_the_door,
             (*HELD, "told"),
+            details=(
+                "The check sees that the note is there and says more than the goal or the result. Whether "
+                "its words close the door is yours to judge."
+            ),
         ),
         Criterion(
-            "ends",
-            1,
-            'ends "answered" if the model then answers, and "step limit" if it goes on',
+            "ends", 1, 'ends "answered" if the model then answers, and "step limit" if it goes on',
             (
                 "Run it on paper with a model that repeats itself five times. How often does the tool run?",
-                "The guard changes what the model reads, never how the run ends: answer and limit stay "
-                "as in ex01.",
+                "The guard changes what the model reads, never how the run ends: answer and limit stay as "
+                "in ex01.",
             ),
             ends_either_way,
             (*HELD, "told", "note"),
         ),
         Criterion(
-            "step_limit",
-            1,
-            "keeps the limit behind the guard",
+            "step_limit", 1, "keeps the limit behind the guard",
             (
                 "Is every call still counted, also the ones after a repeat?",
                 "`for step in range(1, max_steps + 1)` around everything.",
@@ -443,4 +446,4 @@ EXERCISE = Exercise(
         ),
         loops.failures_as_in_ex01(1, WORKS),
     ),
-)
+)  # fmt: skip

@@ -233,12 +233,20 @@ WORKS = ("loop", "coins")
 EXERCISE = Exercise(
     name="ex05_budget",
     title="Budget",
+    lesson="03_stop_rules",
+    given_by=("03_stop_rules",),
+    difficulty=3,
+    minutes=20,
+    task="stop before the call that would break 4 steps or 20 coins",
+    lead_in=(
+        "[Blue mugs](../notebooks/02_blue_mugs.ipynb), lesson 02: watch a loop like yours run, line by "
+        "line. Then {lesson}, and its exercise, {exercise}. The exercises are numbered by what they build "
+        "on; the lessons say which one comes next."
+    ),
     scenarios=scenarios,
     criteria=(
         Criterion(
-            "loop",
-            1,
-            "asks, runs, records and ends at the answer, as in ex01",
+            "loop", 1, "asks, runs, records and ends at the answer, as in ex01",
             (
                 "Which of the four moves is missing: ask, check, act, record?",
                 "Begin with the loop that passed ex01.",
@@ -246,20 +254,21 @@ EXERCISE = Exercise(
             loops.still_a_loop,
         ),
         Criterion(
-            "coins",
-            2,
-            'counts the coins and gives them back as "coins"',
+            "coins", 2, 'counts the coins and gives them back as "coins"',
             (
                 "How many entries does each call read, and which dicts do you return?",
-                '`coins += len(history)` right before `model(history)`, and `"coins": coins` in every '
-                "dict that you return.",
+                '`coins += len(history)` right before `model(history)`, and `"coins": coins` in every dict '
+                "that you return.",
             ),
             counts_coins,
             ("loop",),
+            details=(
+                "They are the sum of `len(history)` over all calls that were made, and stand in every dict "
+                "that you return. A call that is not made costs nothing."
+            ),
         ),
         Criterion(
-            "step_limit",
-            2,
+            "step_limit", 2,
             'ends at max_steps (4 where none is given) with "step limit", also where both limits would break',
             (
                 "Before a call both limits are looked at. In which order?",
@@ -267,10 +276,10 @@ EXERCISE = Exercise(
             ),
             step_limit_first,
             WORKS,
+            details='If the next call would break both limits, the reason is `"step limit"`.',
         ),
         Criterion(
-            "budget",
-            2,
+            "budget", 2,
             'does not make a call that would go over budget_coins (20 where none is given): "budget limit"',
             (
                 "What will the next call cost? You know it before you make it.",
@@ -278,18 +287,22 @@ EXERCISE = Exercise(
             ),
             keeps_to_the_budget,
             WORKS,
+            details="A call that costs exactly what is left is made. One coin more, and it is not.",
         ),
         Criterion(
-            "message",
-            2,
-            'tells the user in "message" what happened whenever there is no answer',
+            "message", 2, 'tells the user in "message" what happened whenever there is no answer',
             (
                 "The model gave no answer. Who speaks to the user now?",
                 'Your code does: any honest sentence, such as "I stopped after 4 steps without an answer."',
             ),
             says_it_in_words,
             (*WORKS, "step_limit", "budget"),
+            details=(
+                "Any sentence that is true will do. The check finds a sentence that names the other limit, "
+                "or a wrong number of steps; the rest is left to you. Beside an answer the message is free: "
+                "you may leave it out."
+            ),
         ),
         loops.failures_as_in_ex01(1, WORKS),
     ),
-)
+)  # fmt: skip

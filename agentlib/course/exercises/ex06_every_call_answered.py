@@ -468,11 +468,16 @@ WORKS = ("single", "all_run")
 EXERCISE = Exercise(
     name="ex06_every_call_answered",
     title="Every call answered",
+    lesson="07_tools_that_fail_well",
+    given_by=("07_tools_that_fail_well",),
+    difficulty=4,
+    minutes=25,
+    task="answer every request of a reply, by its id",
+    lead_in="{lesson}: what a model can do with an error depends on its words. Its exercise is {exercise}.",
     scenarios=scenarios,
     criteria=(
         Criterion(
-            "single",
-            2,
+            "single", 2,
             "still handles replies with one request: runs it, records it, and turns a failure into a result",
             (
                 "Does your loop still know a reply whose type is `tool`?",
@@ -481,54 +486,58 @@ EXERCISE = Exercise(
             lambda logs: loops.still_a_loop(logs) or loops.failures_become_results(logs),
         ),
         Criterion(
-            "all_run",
-            2,
-            "runs every request of a batch, once, before the model is asked again",
+            "all_run", 2, "runs every request of a batch, once, before the model is asked again",
             (
                 "How many requests does a reply of the type `tools` make?",
                 'A `for call in reply["calls"]:` inside the loop over the steps.',
             ),
             runs_all,
             WORKS[:1],
+            details=(
+                "A batch may make the same request twice: then it runs twice, and each run has its own "
+                "result."
+            ),
         ),
         Criterion(
-            "each_answered",
-            2,
+            "each_answered", 2,
             "gives every request one result with its id and its tool, in the order of the requests",
             (
                 "How can the model tell which result belongs to which request?",
-                "Append the reply once, then for each call "
-                '`{"role": "tool", "id": call["id"], "tool": call["tool"], "result": result}`.',
+                'Append the reply once, then for each call `{"role": "tool", "id": call["id"], "tool": '
+                'call["tool"], "result": result}`.',
             ),
             answers_each,
             WORKS,
+            details=(
+                "The reply goes into the history once, with all its calls; the results follow directly. Ids "
+                "name a request within its own reply: the next reply may use them again."
+            ),
         ),
         Criterion(
-            "good_kept",
-            2,
-            "keeps the good results beside a failure and beside an unknown tool",
+            "good_kept", 2, "keeps the good results beside a failure and beside an unknown tool",
             (
                 "The second of three requests fails. What becomes of the first, and of the third?",
                 "Put `try` inside the loop over the calls, around one tool call.",
             ),
             keeps_good_results,
             (*WORKS, "each_answered"),
+            details="Each failure is a result that holds its own message, as in ex01.",
         ),
         Criterion(
-            "odd_ids",
-            1,
-            "answers requests one by one also when ids are doubled or missing",
+            "odd_ids", 1, "answers requests one by one also when ids are doubled or missing",
             (
                 "Two requests have the same id. How many results does your loop record?",
                 'A list keeps both, a dict by id does not. `call.get("id", "")` does not mind a missing one.',
             ),
             answers_odd_ids,
             (*WORKS, "each_answered"),
+            details=(
+                "What you write as the id of such a request is up to you; an id that stands for one request "
+                "alone is kept."
+            ),
         ),
         Criterion(
-            "ends",
-            1,
-            "counts a batch as one step, stops at max_steps, and lets Ctrl-C through",
+            "ends", 1, "counts a batch as one step, stops at max_steps, and lets Ctrl-C through",
             (
                 "What does your count of steps count?",
                 "Only a call of the model is a step. `except Exception` lets Ctrl-C pass.",
@@ -537,4 +546,4 @@ EXERCISE = Exercise(
             WORKS,
         ),
     ),
-)
+)  # fmt: skip

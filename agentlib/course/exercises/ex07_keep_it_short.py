@@ -608,24 +608,30 @@ def never_parts_a_step(logs: Logs) -> Fault | None:
 EXERCISE = Exercise(
     name="ex07_keep_it_short",
     title="Keep it short",
+    lesson="05_what_each_step_costs",
+    given_by=("05_what_each_step_costs",),
+    difficulty=4,
+    minutes=40,
+    task="shorten results and old steps, and part nothing",
+    lead_in="{lesson}: every step reads the whole history again. Its exercise is {exercise}.",
     functions=("trim", "compact"),
     scenarios=scenarios,
     criteria=(
         Criterion(
-            "fits",
-            1,
-            "trim leaves a result that fits as it is, and makes one that is too long shorter",
+            "fits", 1, "trim leaves a result that fits as it is, and makes one that is too long shorter",
             (
                 "How long is a result? And which one is too long: with `>`, or with `>=`?",
                 "`text = result if isinstance(result, str) else json.dumps(result)`, then compare "
                 "`len(text)`.",
             ),
             leaves_what_fits,
+            details=(
+                "Exactly `max_chars` characters still fit. Where `keep` is given, it is what was picked "
+                "that has to fit (Part 2)."
+            ),
         ),
         Criterion(
-            "fields",
-            2,
-            "trim picks the fields named in keep out of a dict",
+            "fields", 2, "trim picks the fields named in keep out of a dict",
             (
                 "Which fields of a dict of a hundred does the next decision need?",
                 "`{name: result[name] for name in keep if name in result}`, if the result is a dict and "
@@ -633,10 +639,13 @@ EXERCISE = Exercise(
             ),
             picks_fields,
             ("fits",),
+            details=(
+                "A name that the dict does not have is passed over. A result that is no dict has no fields "
+                "to pick. The dict that is given stays as it was."
+            ),
         ),
         Criterion(
-            "both_ends",
-            2,
+            "both_ends", 2,
             "trim keeps both ends of what is too long, within max_chars (a short note beside them is free)",
             (
                 "Errors often stand at the end of a text, headings at its start. Which part can go?",
@@ -646,9 +655,7 @@ EXERCISE = Exercise(
             ("fits",),
         ),
         Criterion(
-            "says_how_much",
-            1,
-            "trim says between the two ends how many characters are left out",
+            "says_how_much", 1, "trim says between the two ends how many characters are left out",
             (
                 "How does the model know that something is missing, and how much?",
                 'f"... {len(text) - 2 * half} characters left out ..." between the two ends.',
@@ -657,8 +664,7 @@ EXERCISE = Exercise(
             ("fits", "both_ends"),
         ),
         Criterion(
-            "nothing_old",
-            1,
+            "nothing_old", 1,
             "compact leaves a history of at most keep_steps steps as it is, without calling summarise",
             (
                 "How many steps does a history have? What is one step?",
@@ -668,8 +674,7 @@ EXERCISE = Exercise(
             leaves_short_histories,
         ),
         Criterion(
-            "last_steps",
-            1,
+            "last_steps", 1,
             "compact keeps the goal and the last keep_steps steps word for word, and no older entries",
             (
                 "Where do the last steps begin?",
@@ -677,28 +682,34 @@ EXERCISE = Exercise(
             ),
             keeps_the_last_steps,
             ("nothing_old",),
+            details="The history that is given stays as it was: return a new list.",
         ),
         Criterion(
-            "summary",
-            1,
-            "compact puts one summary of all old entries behind the goal",
+            "summary", 1, "compact puts one summary of all old entries behind the goal",
             (
                 "What does summarise need, and where does its text go?",
                 '`{"role": "user", "text": summarise(old)}` between the goal and the steps that stay.',
             ),
             puts_the_summary_in,
             ("nothing_old", "last_steps"),
+            details=(
+                "`summarise` is called once, with a list of all old entries, without the goal; it gives "
+                "back a text. What stands between the goal and the first step is old too: a summary from "
+                "before, for example."
+            ),
         ),
         Criterion(
-            "whole_steps",
-            1,
-            "compact parts no step: a reply and all of its results stay together",
+            "whole_steps", 1, "compact parts no step: a reply and all of its results stay together",
             (
                 "Is every step two entries long?",
                 "A step begins at a reply whose type is `tool` or `tools`, and ends before the next one.",
             ),
             never_parts_a_step,
             ("nothing_old", "last_steps", "summary"),
+            details=(
+                "A reply may have made several requests, and there may be a note or an answer between two "
+                "steps."
+            ),
         ),
     ),
-)
+)  # fmt: skip

@@ -572,12 +572,17 @@ def no_made_up_number(logs: Logs) -> Fault | None:
 EXERCISE = Exercise(
     name="ex08_test_the_outcome",
     title="Test the outcome",
+    lesson="09_answered_is_not_verified",
+    given_by=("09_answered_is_not_verified",),
+    difficulty=4,
+    minutes=30,
+    task="judge outcomes, whatever path an agent took",
+    lead_in="{lesson}: a loop without bugs can still give a wrong answer. Its exercise is {exercise}.",
     functions=("judge",),
     scenarios=scenarios,
     criteria=(
         Criterion(
-            "any_path",
-            2,
+            "any_path", 2,
             "lets good agents pass, whatever path they took, and refuses one that does everything wrong",
             (
                 "Which of your tests looks at the path: at the order of tools, or at how many there are?",
@@ -587,20 +592,17 @@ EXERCISE = Exercise(
             any_path,
         ),
         Criterion(
-            "steps",
-            1,
-            "catches a run that took more than max_steps steps",
+            "steps", 1, "catches a run that took more than max_steps steps",
             (
                 "How many steps may a run take? And how many did it take?",
                 '`if run["steps"] > limits["max_steps"]:` add a problem.',
             ),
             within_the_limit,
             ("any_path",),
+            details='`run["steps"]` says how many.',
         ),
         Criterion(
-            "forbidden",
-            2,
-            "catches a run that used a forbidden tool",
+            "forbidden", 2, "catches a run that used a forbidden tool",
             (
                 "Which tools were used, and which must not be?",
                 'Go through `run["tools_used"]`; a name that is in `limits["forbidden_tools"]` is a problem.',
@@ -609,39 +611,44 @@ EXERCISE = Exercise(
             ("any_path",),
         ),
         Criterion(
-            "limit_answer",
-            1,
-            "catches a run that hit the step limit and answered all the same",
+            "limit_answer", 1, "catches a run that hit the step limit and answered all the same",
             (
                 "A run was stopped at its limit. Where can its answer come from?",
                 '`run["stopped"] == "step limit"` together with an answer that is not `None` is a problem.',
             ),
             no_answer_at_the_limit,
             ("any_path", "steps"),
+            details="A run that was stopped and has no answer is honest, and good.",
         ),
         Criterion(
-            "claim",
-            2,
+            "claim", 2,
             'catches a run whose tool failed in the end and whose answer does not say "could not"',
             (
                 "Which results are failures? Was the failure mended later?",
                 'Keep the last result of each tool in a dict. If one is a dict with "error" in it, the '
-                "answer must hold "
-                '"could not".',
+                'answer must hold "could not".',
             ),
             no_false_claim,
             ("any_path",),
+            details=(
+                "What counts is the last result of each tool: a failure that was mended is none. An agent "
+                'that says "could not" (these two words, side by side) is honest. So is a run without an '
+                "answer: it claims nothing."
+            ),
         ),
         Criterion(
-            "number",
-            2,
-            "catches an answer with a number that stands in no result and not in the goal",
+            "number", 2, "catches an answer with a number that stands in no result and not in the goal",
             (
                 "Which numbers are in the answer? Where may they come from?",
                 '`re.findall(r"\\d+", ...)` on the answer, and on the texts of all results and of the goal.',
             ),
             no_made_up_number,
             ("any_path",),
+            details=(
+                "A number is a row of digits, a short one too, and counts as a whole: 12 does not stand in "
+                "123. An answer may hold several. What a failure says is a result as well. What the model "
+                "itself wrote proves nothing."
+            ),
         ),
     ),
-)
+)  # fmt: skip

@@ -450,12 +450,16 @@ CHAIN = ("begins", "past_the_stuck", "once", "all_done", "within")
 EXERCISE = Exercise(
     name="ex09_rescue_the_night",
     title="Rescue the night",
+    lesson="10_when_not_to_loop",
+    given_by=("10_when_not_to_loop",),
+    difficulty=5,
+    minutes=45,
+    task="bring 80 invoices home within steps, tokens and money",
+    lead_in="{lesson}, and {exercise}: one agent, 80 invoices, and everything you have learned.",
     scenarios=scenarios,
     criteria=(
         Criterion(
-            "begins",
-            1,
-            "matches the first invoices of the batch",
+            "begins", 1, "matches the first invoices of the batch",
             (
                 "Does the plain loop of ex01 get through the first invoices?",
                 "Begin with the loop of ex01 and the three new arguments.",
@@ -463,48 +467,40 @@ EXERCISE = Exercise(
             begins,
         ),
         Criterion(
-            "past_the_stuck",
-            2,
+            "past_the_stuck", 2,
             "gets past the invoice that has no payment: it is flagged, and the work goes on",
             (
                 "The model asks for the same payment again and again. Which exercise was about that?",
-                "The repeat guard of ex04: do not run the same request again, and add a note that tells "
-                "the model to "
-                "flag the invoice.",
+                "The repeat guard of ex04: do not run the same request again, and add a note that tells the "
+                "model to flag the invoice.",
             ),
             gets_past,
             CHAIN[:1],
+            details="Flag it with `flag_invoice`, through the model.",
         ),
         Criterion(
-            "once",
-            1,
-            "handles no invoice twice and none wrongly",
+            "once", 1, "handles no invoice twice and none wrongly",
             (
                 "What can the model see of its last steps?",
-                "The goal and the last few steps must stay in the history word for word: the invoice, "
-                "its payments, "
-                "and what was recorded last.",
+                "The goal and the last few steps must stay in the history word for word: the invoice, its "
+                "payments, and what was recorded last.",
             ),
             once_and_right,
             CHAIN[:2],
+            details="Only the invoice without a payment is flagged.",
         ),
         Criterion(
-            "all_done",
-            2,
-            "finishes all 80 invoices and ends with the model's answer",
+            "all_done", 2, "finishes all 80 invoices and ends with the model's answer",
             (
                 "What ended the run before the work was done?",
-                "With max_tokens=200,000 and about 240 calls a call may read some 800 tokens. Let the "
-                "model read the "
-                "goal and the last steps alone.",
+                "With max_tokens=200,000 and about 240 calls a call may read some 800 tokens. Let the model "
+                "read the goal and the last steps alone.",
             ),
             all_done,
             CHAIN[:3],
         ),
         Criterion(
-            "within",
-            2,
-            "stays within 400 steps, 200,000 tokens and 1 USD for the whole night",
+            "within", 2, "stays within 400 steps, 200,000 tokens and 1 USD for the whole night",
             (
                 "How many tokens does call 200 read?",
                 "`compact` of ex07, or the goal with the last six steps, keeps each call below some 600 "
@@ -512,19 +508,22 @@ EXERCISE = Exercise(
             ),
             within_the_limits,
             CHAIN[:4],
+            details="The work needs about 240 calls. Read in full, the history would cost a million tokens.",
         ),
         Criterion(
-            "limits",
-            2,
+            "limits", 2,
             "stops before it goes over any limit (steps, tokens or money), and lets Ctrl-C through",
             (
                 "Which of your three limits is looked at, and when?",
                 "Before each call: steps, then tokens with `estimate_tokens` of what will be read, then "
-                "`PRICE.usd` of all "
-                "tokens.",
+                "`PRICE.usd` of all tokens.",
             ),
             stops_at_each_limit,
             CHAIN,
+            details=(
+                'A stopped run has `None` for its answer and a reason of your choice in `"stopped"`. All '
+                "steps that are allowed may be used."
+            ),
         ),
     ),
-)
+)  # fmt: skip
