@@ -28,13 +28,13 @@ from agentlib.tools import Tool, read_tools
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What both providers take for the name of a tool.
 
-Source: the error messages of their APIs, as in the bug reports UnifAI 266 (the signs) and fastapi_mcp 161
-(the length).
+Source: the error messages of their APIs, as in the bug reports UnifAI 266 (the characters) and fastapi_mcp
+161 (the length).
 """
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
-"""What both take for the id of a request: the signs are one's rule (opencode 1279), the length the other's
-(autogen 6377)."""
+"""What both take for the id of a request: the characters are one's rule (opencode 1279), the length the
+other's (autogen 6377)."""
 
 NO_TEXT = "(no text)"
 """Stands where a user's text is blank: one provider refuses blank text (claude-code 23440)."""

@@ -100,16 +100,9 @@ def client(*, file: str | Path | None = None, threads: int = 1, window_tokens: i
 
 
 def model(
-    client: Any,
-    name: str,
-    tools: Any,
-    *,
-    system: str = "",
-    temperature: float = 0.7,
-    seed: int = 0,
-    max_tokens: int = 96,
-    prefix_cache: bool = True,
-) -> ModelFunction:
+    client: Any, name: str, tools: Any, *, system: str = "", temperature: float = 0.7, seed: int = 0,
+    max_tokens: int = 96, prefix_cache: bool = True,
+) -> ModelFunction:  # fmt: skip
     """Make a model function for `run_agent`. See `agentlib.providers` for what it takes and raises.
 
     client: from `client()`. name: the client holds one model; the name stands in errors alone.
@@ -120,11 +113,8 @@ def model(
     prefix_cache: what the last call has read is not read again, as far as the new text begins alike.
     """
     check_arguments(name, system, {}, frozenset())
-    if (
-        isinstance(temperature, bool)
-        or not isinstance(temperature, (int, float))
-        or not 0 <= temperature <= 100
-    ):
+    is_number = isinstance(temperature, (int, float)) and not isinstance(temperature, bool)
+    if not is_number or not 0 <= temperature <= 100:
         raise ValueError(f"temperature is a number from 0 to 100, but was {describe(temperature)}.")
     if whole_number("seed", seed, least=0) > MAX_SEED:
         raise ValueError(f"seed is at most {MAX_SEED:,}, but was {seed:,}.")
@@ -147,8 +137,7 @@ def model(
         try:
             body = client.handle_chat_completions(request)
         except Exception as problem:
-            words = f"model {name}: {type(problem).__name__}: {problem}"
-            raise ProviderError("local", words) from problem
+            raise ProviderError("local", f"model {name}: {type(problem).__name__}: {problem}") from problem
         return reply_from(body)
 
     return ask_local

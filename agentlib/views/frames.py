@@ -507,10 +507,8 @@ class _WatchedBuilder(_Builder):
             return f"The history is cut: {before - kept} of {counted(before, 'entry', 'entries')} are gone."
         if self.length == before and kept == before - 1:
             return f"Entry {before} of the history is changed: {quoted(entry_words(added[0]))}."
-        return (
-            f"The history is rewritten from entry {kept + 1} on. "
-            f"It had {before} entries and has {self.length} now."
-        )
+        new = f"It had {before} entries and has {self.length} now."
+        return f"The history is rewritten from entry {kept + 1} on. {new}"
 
     def tell_line(self, after: Event | None) -> tuple[str, str]:
         """Say what a line does that neither asks, acts nor records, by the line that comes next."""

@@ -1,4 +1,7 @@
-"""A plot of pass rates, each with its interval: a few lucky runs do not make a better agent."""
+"""A plot of pass rates, each with its interval: a few lucky runs do not make a better agent.
+
+It stands apart from the other plots, since `agentlib.evals` takes long to load and few lessons need it.
+"""
 
 from collections.abc import Mapping
 

@@ -6,7 +6,7 @@ const GUARD = "data-lm-suppress-shortcuts";
 const MOVES = ["ask", "check", "act", "record"];
 const SPEEDS = [["slow", 2000], ["normal", 1000], ["fast", 300]];
 const SAVE_AFTER_MS = 150;
-// Drawn as paths, since not every computer has a font with these signs. Each is 16 units wide and high.
+// Drawn as paths, since not every computer has a font with these icons. Each is 16 units wide and high.
 const ICONS = {
   first: "M2 2h2v12H2z M9 2v12L4 8z M15 2v12l-6-6z",
   back: "M3 2h2v12H3z M13 2v12L5 8z",
@@ -334,8 +334,8 @@ class Player {
   }
 
   controls() {
-    const button = (sign, name, act) => {
-      const element = focusable(make("button", { type: "button", "aria-label": name, title: name }, icon(sign)));
+    const button = (picture, name, act) => {
+      const element = focusable(make("button", { type: "button", "aria-label": name, title: name }, icon(picture)));
       element.addEventListener("click", act);
       return element;
     };
@@ -444,8 +444,8 @@ class Player {
     this.playing("play", "Play");
   }
 
-  playing(sign, name) {
-    this.playButton.replaceChildren(icon(sign));
+  playing(picture, name) {
+    this.playButton.replaceChildren(icon(picture));
     this.playButton.setAttribute("aria-label", name);
     this.playButton.title = name;
   }
