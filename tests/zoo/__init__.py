@@ -7,6 +7,7 @@ one with one edit. The right ones are written in many ways; none may be refused.
 import inspect
 import itertools
 import linecache
+import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -59,8 +60,8 @@ _numbers = itertools.count(1)
 def patch(original: Any, *edits: str) -> Any:
     """Make a function from the source of another (or of a specimen) with some edits.
 
-    edits: old text, new text, and so on by turns. The lines of a new text after its first are indented like
-    the line that the old text begins in. A report can quote the new lines, as it does a learner's.
+    edits: old text, new text, and so on by turns. Within a text, indentation counts from the line in which
+    the old text begins. A report can quote the new lines, as it does a learner's.
 
     Raises ValueError if an old text does not stand in the source exactly once.
     """
@@ -68,13 +69,22 @@ def patch(original: Any, *edits: str) -> Any:
     source = textwrap.dedent(inspect.getsource(function))
     source = source[source.index("def ") :]  # without decorators
     for old, new in zip(edits[::2], edits[1::2], strict=True):
-        if (count := source.count(old)) != 1:
-            raise ValueError(f"{old!r} stands {count} times, not once, in\n{source}")
-        before = source[: source.index(old)].rpartition("\n")[2]
-        indent = " " * (len(before) - len(before.lstrip()))
-        source = source.replace(old, new.replace("\n", f"\n{indent}"))
+        source = _edited(source, old, new)
     filename = f"<{function.__module__} patched {next(_numbers)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     names: dict[str, Any] = {}
     exec(compile(source, filename, "exec"), function.__globals__, names)
     return names[function.__name__]
+
+
+def _edited(source: str, old: str, new: str) -> str:
+    found = []
+    for first_line in re.finditer(re.escape(old.partition("\n")[0]), source):
+        before, rest = source[: first_line.start()], source[first_line.start() :]
+        line = before.rpartition("\n")[2]
+        indent = "\n" + line[: len(line) - len(line.lstrip())]
+        if rest.startswith(old.replace("\n", indent)):
+            found.append(before + new.replace("\n", indent) + rest[len(old.replace("\n", indent)) :])
+    if len(found) != 1:
+        raise ValueError(f"{old!r} stands {len(found)} times, not once, in\n{source}")
+    return found[0]

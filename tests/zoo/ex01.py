@@ -26,11 +26,11 @@ START = '[{"role": "user", "text": goal}]'
 STEPS = "for step in range(1, max_steps + 1):"
 ANSWERED = '{"stopped": "answered", "answer": reply["text"], "steps": step}'
 REQUEST = "history.append(reply)"
-TRY = "try:\n            result = "
+TRY = "try:\n    result = "
 RUN = 'result = tools[reply["tool"]](**reply["input"])'
 CATCH = "except Exception as problem:"
 FAILED = "result = f\"{reply['tool']}: {problem}\""
-BLOCK = f"try:\n            {RUN}\n        {CATCH}\n            {FAILED}"
+BLOCK = f"try:\n    {RUN}\n{CATCH}\n    {FAILED}"
 RESULT = 'history.append({"role": "tool", "result": result})'
 END = 'return {"stopped": "step limit", "answer": None, "steps": max_steps}'
 
@@ -77,7 +77,7 @@ input_changed_on_the_way = wrong("tool_run", "unchanged")(
 )
 always_the_first_tool = wrong("tool_run", "ran")(patch(loop, 'tools[reply["tool"]]', "[*tools.values()][0]"))
 crashes_on_a_request = wrong("tool_run", "KeyError: 'tekst'")(
-    patch(loop, 'if reply["type"] == "answer":\n            return', 'print(reply["tekst"])\nreturn')
+    patch(loop, 'if reply["type"] == "answer":\n    return', 'print(reply["tekst"])\nreturn')
 )
 
 
@@ -237,12 +237,12 @@ no_limit_at_all = wrong("step_limit", "a call too many")(patch(counted, "step < 
 limit_looked_at_after_the_call = wrong("step_limit", "in it is an answer")(
     patch(
         loop,
+        END,
+        "",
         STEPS,
         "for step in itertools.count(1):",
         "model(history)",
         f"model(history)\nif step >= max_steps:\n    {END}",
-        f"\n    {END}",
-        "",
     )
 )
 made_up_answer_at_the_limit = wrong("step_limit", "Nothing may be made up")(

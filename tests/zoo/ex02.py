@@ -198,7 +198,7 @@ list_of_earlier_requests = right(
         RIGHT,
         "collections.Counter()",
         "[]",
-        f"key = {KEY}\n        {COUNT}",
+        f"key = {KEY}\n{COUNT}",
         'counts.append((reply["tool"], reply["input"]))',
         "counts[key] >= 3",
         "counts.count(counts[-1]) == 3",

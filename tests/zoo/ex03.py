@@ -45,7 +45,7 @@ crash_left = wrong("failures", "left your function")(patch(all_mended, *NO_TRY))
 only_the_failing_tool_mended = wrong("failures", "KeyError")(
     patch(
         all_mended,
-        'try:\n            result = tools[reply["tool"]]',
+        'try:\n    result = tools[reply["tool"]]',
         'function = tools[reply["tool"]]\ntry:\n    result = function',
     )
 )

@@ -148,7 +148,7 @@ note_before_the_result = wrong("note", "stands before the result")(
 )
 repeat_without_a_result = wrong("told", "has no result")(patch(RIGHT, "dict(NOT_AGAIN), ", ""))
 repeat_not_recorded = wrong("told", "second request is not there")(
-    patch(RIGHT, "append(reply)\n        if", "extend([] if key in seen else [reply])\nif")
+    patch(RIGHT, "append(reply)\nif", "extend([] if key in seen else [reply])\nif")
 )
 earlier_result_given_again = wrong("told", "as if it had been run")(
     patch(

@@ -34,10 +34,9 @@ def both_limits_before_each_call(model, tools, goal, max_steps=4, budget_coins=2
 RIGHT = both_limits_before_each_call.functions[0]
 STEPS = "if steps >= max_steps:"
 OVER = "coins + cost > budget_coins"
-BUDGET = f'if {OVER}:\n            return end(None, "budget limit")'
+BUDGET = f'if {OVER}:\n    return end(None, "budget limit")'
 AT_STEPS = 'return end(None, "step limit")'
 AT_BUDGET = 'return end(None, "budget limit")'
-MESSAGE = 'result["message"] = SORRY'
 PAY = "coins += cost"
 RUN = "run_one(tools, reply)"
 BACK = "return result"
@@ -97,9 +96,7 @@ whole_budget_told_as_used = wrong("budget", "costs what it reads")(
 
 # --- wrong: the limits
 
-budget_looked_at_first = wrong("step_limit", "first")(
-    patch(RIGHT, BUDGET, "", STEPS, f'if {OVER}:\n    return end(None, "budget limit")\n{STEPS}')
-)
+budget_looked_at_first = wrong("step_limit", "first")(patch(RIGHT, BUDGET, "", STEPS, f"{BUDGET}\n{STEPS}"))
 default_of_ex01_left = wrong("step_limit", "behind `max_steps=` in your first line")(
     patch(RIGHT, "max_steps=4", "max_steps=10")
 )
