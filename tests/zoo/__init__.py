@@ -30,18 +30,20 @@ class Specimen:
     named: str = ""
 
 
-def wrong(criterion: str, named: str) -> Callable[[Any], Specimen]:
-    """Mark a solution (a function, a class of several, or a dict of them) as wrong."""
-    return lambda solution: Specimen("", _functions(solution), criterion, named)
+def wrong(criterion: str, named: str) -> Callable[..., Specimen]:
+    """Mark a solution (a function, a class of several, or a dict of them) as wrong; edits patch it first."""
+    return lambda solution, *edits: Specimen("", _functions(solution, edits), criterion, named)
 
 
-def right(solution: Any) -> Specimen:
-    """Mark a solution as right."""
-    return Specimen("", _functions(solution), "")
+def right(solution: Any, *edits: str) -> Specimen:
+    """Mark a solution as right; edits patch it first."""
+    return Specimen("", _functions(solution, edits), "")
 
 
-def _functions(solution: Any) -> Any:
+def _functions(solution: Any, edits: tuple[str, ...]) -> Any:
     """A class stands for several functions: its static methods."""
+    if edits:
+        return (patch(solution, *edits),)
     if isinstance(solution, type):
         static = [name for name, value in vars(solution).items() if isinstance(value, staticmethod)]
         return {name: getattr(solution, name) for name in static}

@@ -36,7 +36,7 @@ END = 'return {"stopped": "step limit", "answer": None, "steps": max_steps}'
 
 # --- wrong: where the history begins
 
-starts_with_an_empty_history = wrong("goal_first", "read 0 entries")(patch(loop, START, "[]"))
+starts_with_an_empty_history = wrong("goal_first", "read 0 entries")(loop, START, "[]")
 
 
 @wrong("goal_first", "no list")
@@ -45,9 +45,9 @@ def asks_with_the_bare_goal(model, tools, goal, max_steps=10):
     return {"answer": reply.get("text"), "steps": 1, "stopped": "answered"}
 
 
-goal_has_another_role = wrong("goal_first", '"user"')(patch(loop, '"user"', '"system"'))
+goal_has_another_role = wrong("goal_first", '"user"')(loop, '"user"', '"system"')
 history_shared_between_runs = wrong("goal_first", "left over from the run before")(
-    patch(loop, "max_steps=10", "max_steps=10, history=[]", "history = [", "history += [")
+    loop, "max_steps=10", "max_steps=10, history=[]", "history = [", "history += ["
 )
 
 
@@ -69,15 +69,15 @@ def spins_without_asking(model, tools, goal, max_steps=10):
 # --- wrong: how the tool is run
 
 tool_runs_twice = wrong("tool_run", "once more though nobody had asked")(
-    patch(loop, "result = tools", 'tools[reply["tool"]](**reply["input"])\nresult = tools')
+    loop, "result = tools", 'tools[reply["tool"]](**reply["input"])\nresult = tools'
 )
-input_handed_over_as_one_dict = wrong("tool_run", "in one piece")(patch(loop, "**reply", "reply"))
+input_handed_over_as_one_dict = wrong("tool_run", "in one piece")(loop, "**reply", "reply")
 input_changed_on_the_way = wrong("tool_run", "unchanged")(
-    patch(loop, '**reply["input"]', '**{name: str(value).lower() for name, value in reply["input"].items()}')
+    loop, '**reply["input"]', '**{name: str(value).lower() for name, value in reply["input"].items()}'
 )
-always_the_first_tool = wrong("tool_run", "ran")(patch(loop, 'tools[reply["tool"]]', "[*tools.values()][0]"))
+always_the_first_tool = wrong("tool_run", "ran")(loop, 'tools[reply["tool"]]', "[*tools.values()][0]")
 crashes_on_a_request = wrong("tool_run", "KeyError: 'tekst'")(
-    patch(loop, 'if reply["type"] == "answer":\n    return', 'print(reply["tekst"])\nreturn')
+    loop, 'if reply["type"] == "answer":\n    return', 'print(reply["tekst"])\nreturn'
 )
 
 
@@ -96,35 +96,35 @@ def limit_of_tools_by_position(model, tools, goal, max_steps=10):
 
 
 request_without_an_input_not_run = wrong("tool_run", "no tool ran")(
-    patch(loop, RUN, f'{RUN} if reply["input"] else "no input was given"')
+    loop, RUN, f'{RUN} if reply["input"] else "no input was given"'
 )
 reply_taken_apart_by_its_order = wrong("tool_run", "no tool ran")(
-    patch(loop, RUN, "_, tool, input = reply.values()\nresult = tools[tool](**input)")
+    loop, RUN, "_, tool, input = reply.values()\nresult = tools[tool](**input)"
 )
 
 # --- wrong: what becomes of the request
 
-only_the_result_recorded = wrong("request_kept", "its own request")(patch(loop, REQUEST, ""))
+only_the_result_recorded = wrong("request_kept", "its own request")(loop, REQUEST, "")
 history_made_anew_each_step = wrong("request_kept", "earlier request")(
-    patch(loop, REQUEST, "", RESULT, f'history = [*{START}, reply, {{"role": "tool", "result": result}}]')
+    loop, REQUEST, "", RESULT, f'history = [*{START}, reply, {{"role": "tool", "result": result}}]'
 )
 goal_lost_after_the_first_call = wrong("request_kept", "goal was no longer at the start")(
-    patch(loop, REQUEST, f"if step == 1:\n    history = []\n{REQUEST}")
+    loop, REQUEST, f"if step == 1:\n    history = []\n{REQUEST}"
 )
 request_recorded_twice = wrong("request_kept", "stands there twice")(
-    patch(loop, "model(history)", f"model(history)\n{REQUEST}")
+    loop, "model(history)", f"model(history)\n{REQUEST}"
 )
 only_the_last_entry_handed_over = wrong("request_kept", "What do you hand to the model?")(
-    patch(loop, "model(history)", "model(history[-1:])")
+    loop, "model(history)", "model(history[-1:])"
 )
 text_about_the_request_recorded = wrong("request_kept", "The reply itself")(
-    patch(loop, "append(reply)", """append({"role": "model", "text": f"asks for {reply['tool']}"})""")
+    loop, "append(reply)", """append({"role": "model", "text": f"asks for {reply['tool']}"})"""
 )
 request_recorded_without_its_input = wrong("request_kept", "was missing")(
-    patch(loop, REQUEST, f'{REQUEST}\ninput = reply.pop("input")', '**reply["input"]', "**input")
+    loop, REQUEST, f'{REQUEST}\ninput = reply.pop("input")', '**reply["input"]', "**input"
 )
 only_the_goal_and_the_last_steps = wrong("request_kept", "was gone")(
-    patch(loop, "model(history)", "model([history[0], *history[1:][-8:]])")
+    loop, "model(history)", "model([history[0], *history[1:][-8:]])"
 )
 
 
@@ -139,87 +139,75 @@ def ends_after_the_first_result(model, tools, goal, max_steps=10):
 # --- wrong: what becomes of the result
 
 result_before_its_request = wrong("result_kept", "before its request")(
-    patch(loop, REQUEST, "", RESULT, f"{RESULT}\nhistory.append(reply)")
+    loop, REQUEST, "", RESULT, f"{RESULT}\nhistory.append(reply)"
 )
-only_the_request_recorded = wrong("result_kept", "missing")(patch(loop, RESULT, ""))
+only_the_request_recorded = wrong("result_kept", "missing")(loop, RESULT, "")
 zero_taken_for_no_result = wrong("result_kept", "Even 0")(
-    patch(loop, '"result": result', '"result": result or "no result"')
+    loop, '"result": result', '"result": result or "no result"'
 )
 result_recorded_as_a_user = wrong("result_kept", 'role "tool"')(
-    patch(loop, '{"role": "tool", "result": result}', '{"role": "user", "text": str(result)}')
+    loop, '{"role": "tool", "result": result}', '{"role": "user", "text": str(result)}'
 )
-result_under_another_key = wrong("result_kept", 'no "result"')(patch(loop, '"result"', '"output"'))
+result_under_another_key = wrong("result_kept", 'no "result"')(loop, '"result"', '"output"')
 empty_result_not_recorded = wrong("result_kept", "was not recorded")(
-    patch(loop, RESULT, f"if result:\n    {RESULT}")
+    loop, RESULT, f"if result:\n    {RESULT}"
 )
 result_none_not_recorded = wrong("result_kept", "None, was not recorded")(
-    patch(loop, RESULT, f"if result is not None:\n    {RESULT}")
+    loop, RESULT, f"if result is not None:\n    {RESULT}"
 )
 one_entry_for_all_results = wrong("result_kept", "one and the same dict")(
-    patch(
-        loop,
-        START,
-        f'{START}\nsame = {{"role": "tool"}}',
-        RESULT,
-        'same["result"] = result\nhistory.append(same)',
-    )
+    loop,
+    START,
+    f'{START}\nsame = {{"role": "tool"}}',
+    RESULT,
+    'same["result"] = result\nhistory.append(same)',
 )
 earlier_results_blanked = wrong("result_kept", "than the calls before")(
-    patch(
-        loop,
-        RESULT,
-        f"""for old in history:
+    loop,
+    RESULT,
+    f"""for old in history:
     if old.get("role") == "tool":
         old["result"] = "(old)"
 {RESULT}""",
-    )
 )
 one_list_of_all_results = wrong("result_kept", "than the calls before")(
-    patch(
-        loop,
-        START,
-        f"{START}\nresults = []",
-        RESULT,
-        'results.append(result)\nhistory.append({"role": "tool", "result": results})',
-    )
+    loop,
+    START,
+    f"{START}\nresults = []",
+    RESULT,
+    'results.append(result)\nhistory.append({"role": "tool", "result": results})',
 )
 note_between_request_and_result = wrong("result_kept", "Nothing stands between")(
-    patch(loop, RESULT, f'history.append({{"role": "user", "text": "The tool found:"}})\n{RESULT}')
+    loop, RESULT, f'history.append({{"role": "user", "text": "The tool found:"}})\n{RESULT}'
 )
 long_result_cut = wrong("result_kept", "the history holds")(
-    patch(loop, '"result": result', '"result": str(result)[:200]')
+    loop, '"result": result', '"result": str(result)[:200]'
 )
 
 # --- wrong: what comes back
 
-steps_from_zero = wrong("answered", '"steps" was 3')(
-    patch(loop, "range(1, max_steps + 1)", "range(max_steps)")
-)
+steps_from_zero = wrong("answered", '"steps" was 3')(loop, "range(1, max_steps + 1)", "range(max_steps)")
 goes_on_after_the_answer = wrong("answered", "asked once more")(
-    patch(
-        loop,
-        START,
-        f"{START}\nanswer = None",
-        f"return {ANSWERED}",
-        f'answer = reply["text"]\n{REQUEST}\ncontinue',
-        END,
-        'return {"answer": answer, "steps": max_steps, "stopped": "answered"}',
-    )
+    loop,
+    START,
+    f"{START}\nanswer = None",
+    f"return {ANSWERED}",
+    f'answer = reply["text"]\n{REQUEST}\ncontinue',
+    END,
+    'return {"answer": answer, "steps": max_steps, "stopped": "answered"}',
 )
 returns_only_the_text = wrong("answered", "one dict with three keys")(
-    patch(loop, ANSWERED, 'reply["text"]', END, "return None")
+    loop, ANSWERED, 'reply["text"]', END, "return None"
 )
 prints_instead_of_returning = wrong("answered", "it returned nothing")(
-    patch(loop, f"return {ANSWERED}", f"print({ANSWERED})\nbreak", END, "")
+    loop, f"return {ANSWERED}", f"print({ANSWERED})\nbreak", END, ""
 )
-another_word_for_answered = wrong("answered", "letter by letter")(patch(loop, '"answered"', '"done"'))
-whole_reply_as_the_answer = wrong("answered", "not the text")(patch(loop, 'reply["text"]', "reply"))
+another_word_for_answered = wrong("answered", "letter by letter")(loop, '"answered"', '"done"')
+whole_reply_as_the_answer = wrong("answered", "not the text")(loop, 'reply["text"]', "reply")
 first_line_of_the_answer = wrong("answered", "not the text")(
-    patch(loop, 'reply["text"]', 'reply["text"].splitlines()[0]')
+    loop, 'reply["text"]', 'reply["text"].splitlines()[0]'
 )
-steps_with_a_point = wrong("answered", '"steps" was 4.0')(
-    patch(loop, '"steps": step}', '"steps": float(step)}')
-)
+steps_with_a_point = wrong("answered", '"steps" was 4.0')(loop, '"steps": step}', '"steps": float(step)}')
 
 # --- wrong: where it ends
 
@@ -227,109 +215,99 @@ counted = patch(
     loop, STEPS, "step = 0\nwhile step < max_steps:\n    step += 1", '"steps": max_steps', '"steps": step'
 )
 
-one_call_too_many = wrong("step_limit", "a call too many")(patch(counted, "<", "<="))
+one_call_too_many = wrong("step_limit", "a call too many")(counted, "<", "<=")
 one_call_too_few = wrong("step_limit", "All the steps")(
-    patch(
-        loop, "range(1, max_steps + 1)", "range(1, max_steps)", '"steps": max_steps', '"steps": max_steps - 1'
-    )
+    loop, "range(1, max_steps + 1)", "range(1, max_steps)", '"steps": max_steps', '"steps": max_steps - 1'
 )
-no_limit_at_all = wrong("step_limit", "a call too many")(patch(counted, "step < max_steps", "True"))
+no_limit_at_all = wrong("step_limit", "a call too many")(counted, "step < max_steps", "True")
 limit_looked_at_after_the_call = wrong("step_limit", "in it is an answer")(
-    patch(
-        loop,
-        END,
-        "",
-        STEPS,
-        "for step in itertools.count(1):",
-        "model(history)",
-        f"model(history)\nif step >= max_steps:\n    {END}",
-    )
+    loop,
+    END,
+    "",
+    STEPS,
+    "for step in itertools.count(1):",
+    "model(history)",
+    f"model(history)\nif step >= max_steps:\n    {END}",
 )
 made_up_answer_at_the_limit = wrong("step_limit", "Nothing may be made up")(
-    patch(loop, '"answer": None', '"answer": f"Probably {result}"')
+    loop, '"answer": None', '"answer": f"Probably {result}"'
 )
-another_word_for_the_limit = wrong("step_limit", "letter by letter")(patch(loop, "step limit", "step_limit"))
-nothing_comes_back_at_the_limit = wrong("step_limit", "returned nothing")(patch(loop, END, ""))
-limit_raises = wrong("step_limit", "RuntimeError")(patch(loop, END, 'raise RuntimeError("too many steps")'))
+another_word_for_the_limit = wrong("step_limit", "letter by letter")(loop, "step limit", "step_limit")
+nothing_comes_back_at_the_limit = wrong("step_limit", "returned nothing")(loop, END, "")
+limit_raises = wrong("step_limit", "RuntimeError")(loop, END, 'raise RuntimeError("too many steps")')
 another_default = wrong("step_limit", "behind `max_steps=` in your first line")(
-    patch(loop, "max_steps=10", "max_steps=20")
+    loop, "max_steps=10", "max_steps=20"
 )
 never_more_than_ten = wrong("step_limit", "All the steps")(
-    patch(loop, STEPS, f"max_steps = min(max_steps, 10)\n{STEPS}")
+    loop, STEPS, f"max_steps = min(max_steps, 10)\n{STEPS}"
 )
 
 # --- wrong: tools that fail
 
 failing_tool_crashes = wrong("failures", "left your function")(
-    patch(loop, BLOCK, f"""{RUN} if reply["tool"] in tools else f"no {{reply['tool']}}\"""")
+    loop, BLOCK, f"""{RUN} if reply["tool"] in tools else f"no {{reply['tool']}}\""""
 )
 catches_one_kind_of_error = wrong("failures", "left your function")(
-    patch(loop, CATCH, "except (ValueError, KeyError) as problem:")
+    loop, CATCH, "except (ValueError, KeyError) as problem:"
 )
 catches_many_kinds_of_error = wrong("failures", "left your function")(
-    patch(loop, CATCH, "except (ValueError, LookupError, OSError, RuntimeError) as problem:")
+    loop, CATCH, "except (ValueError, LookupError, OSError, RuntimeError) as problem:"
 )
-error_text_replaced = wrong("failures", "own message")(patch(loop, FAILED, 'result = "the tool failed"'))
+error_text_replaced = wrong("failures", "own message")(loop, FAILED, 'result = "the tool failed"')
 only_the_name_of_the_error_kept = wrong("failures", "own message")(
-    patch(loop, FAILED, "result = type(problem).__name__")
+    loop, FAILED, "result = type(problem).__name__"
 )
 message_of_the_failure_cut = wrong("failures", "own message")(
-    patch(loop, FAILED, f'{FAILED}[: 90 + len(reply["tool"])]')
+    loop, FAILED, f'{FAILED}[: 90 + len(reply["tool"])]'
 )
-failure_leaves_no_result = wrong("failures", "with no result for it")(patch(loop, FAILED, "continue"))
+failure_leaves_no_result = wrong("failures", "with no result for it")(loop, FAILED, "continue")
 failure_ends_the_run = wrong("failures", "not asked again")(
-    patch(loop, FAILED, 'return {"answer": None, "steps": step, "stopped": f"error: {problem}"}')
+    loop, FAILED, 'return {"answer": None, "steps": step, "stopped": f"error: {problem}"}'
 )
 failed_tool_tried_again_by_the_loop = wrong("failures", "model's decision")(
-    patch(
-        loop,
-        FAILED,
-        f"""{FAILED}
+    loop,
+    FAILED,
+    f"""{FAILED}
 if reply["tool"] in tools:
     try:
         {RUN}
     except Exception as again:
         result = f"{{result}}, {{again}}\"""",
-    )
 )
 unknown_tool_raises_key_error = wrong("failures", "KeyError")(
-    patch(loop, TRY + 'tools[reply["tool"]]', 'tool = tools[reply["tool"]]\ntry:\n    result = tool')
+    loop, TRY + 'tools[reply["tool"]]', 'tool = tools[reply["tool"]]\ntry:\n    result = tool'
 )
 unknown_tool_not_named = wrong("failures", "which name was unknown")(
-    patch(loop, RUN, f'{RUN} if reply["tool"] in tools else "unknown tool"')
+    loop, RUN, f'{RUN} if reply["tool"] in tools else "unknown tool"'
 )
 unknown_tool_replaced_by_another = wrong("failures", "ran instead")(
-    patch(loop, 'tools[reply["tool"]]', 'tools.get(reply["tool"], next(iter(tools.values())))')
+    loop, 'tools[reply["tool"]]', 'tools.get(reply["tool"], next(iter(tools.values())))'
 )
 
 # --- wrong: a person who presses Ctrl-C
 
 bare_except_swallows_an_interrupt = wrong("interrupt", "a tool was at work")(
-    patch(loop, CATCH, "except BaseException as problem:")
+    loop, CATCH, "except BaseException as problem:"
 )
 interrupt_in_the_model_swallowed = wrong("interrupt", "the model was at work")(
-    patch(
-        loop,
-        "reply = model(history)",
-        """try:
+    loop,
+    "reply = model(history)",
+    """try:
     reply = model(history)
 except KeyboardInterrupt:
     return {"answer": None, "steps": step, "stopped": "interrupted"}""",
-    )
 )
 only_the_second_interrupt_leaves = wrong("interrupt", "it went on")(
-    patch(
-        loop,
-        START,
-        f"{START}\npressed = []",
-        CATCH,
-        f"""except KeyboardInterrupt:
+    loop,
+    START,
+    f"{START}\npressed = []",
+    CATCH,
+    f"""except KeyboardInterrupt:
     pressed.append(reply)
     if len(pressed) > 1:
         raise
     result = "press again to stop"
 {CATCH}""",
-    )
 )
 
 # --- right, in many ways
@@ -432,18 +410,16 @@ def match_statement(model, tools, goal, max_steps=10):
 
 
 gives_the_model_a_copy = right(
-    patch(
-        loop,
-        "model(history)",
-        "model(copy.deepcopy(history))",
-        REQUEST,
-        "history.append(copy.deepcopy(reply))",
-        '**reply["input"]',
-        '**copy.deepcopy(reply)["input"]',
-    )
+    loop,
+    "model(history)",
+    "model(copy.deepcopy(history))",
+    REQUEST,
+    "history.append(copy.deepcopy(reply))",
+    '**reply["input"]',
+    '**copy.deepcopy(reply)["input"]',
 )
-results_as_text = right(patch(loop, '"result": result', '"result": json.dumps(result)'))
-results_by_str = right(patch(loop, '"result": result', """"result": f"{reply['tool']} gave: {result}\""""))
+results_as_text = right(loop, '"result": result', '"result": json.dumps(result)')
+results_by_str = right(loop, '"result": result', """"result": f"{reply['tool']} gave: {result}\"""")
 
 
 @right
@@ -483,7 +459,7 @@ def last_tool_not_run_at_the_limit(model, tools, goal, max_steps=10):
 
 
 prints_all_the_time = right(
-    patch(loop, "reply = model(history)", 'print("step", step)\nreply = model(history)\nprint(reply)')
+    loop, "reply = model(history)", 'print("step", step)\nreply = model(history)\nprint(reply)'
 )
 
 

@@ -3,7 +3,7 @@
 import collections
 import json
 
-from tests.zoo import patch, right, wrong
+from tests.zoo import right, wrong
 
 
 def run_one(tools, reply):
@@ -45,102 +45,92 @@ RUN = "run_one(tools, reply)"
 
 # --- wrong: the loop itself
 
-request_not_recorded = wrong("loop", "its own request")(patch(RIGHT, "history.append(reply)", ""))
-any_third_call_stops = wrong("loop", "repeated call")(patch(RIGHT, KEY, '"call"'))
+request_not_recorded = wrong("loop", "its own request")(RIGHT, "history.append(reply)", "")
+any_third_call_stops = wrong("loop", "repeated call")(RIGHT, KEY, '"call"')
 default_of_ex01_left = wrong("step_limit", "behind `max_steps=` in your first line")(
-    patch(RIGHT, "max_steps=6", "max_steps=10")
+    RIGHT, "max_steps=6", "max_steps=10"
 )
-only_the_repeat_stops = wrong("step_limit", "a call too many")(patch(RIGHT, "max_steps + 1", "1_001"))
+only_the_repeat_stops = wrong("step_limit", "a call too many")(RIGHT, "max_steps + 1", "1_001")
 
 # --- wrong: the third call
 
-no_repeat_rule = wrong("third_call", "third time")(patch(RIGHT, "counts[key] >= 3", "False"))
-stops_at_the_second = wrong("third_call", "not the one before it")(patch(RIGHT, ">= 3", ">= 2"))
-stops_at_the_fourth = wrong("third_call", "third time")(patch(RIGHT, ">= 3", ">= 4"))
+no_repeat_rule = wrong("third_call", "third time")(RIGHT, "counts[key] >= 3", "False")
+stops_at_the_second = wrong("third_call", "not the one before it")(RIGHT, ">= 3", ">= 2")
+stops_at_the_fourth = wrong("third_call", "third time")(RIGHT, ">= 3", ">= 4")
 third_request_run_all_the_same = wrong("third_call", "was run, and only then")(
-    patch(RIGHT, "counts[key] >= 3:", f"counts[key] >= 3:\n    {RUN}")
+    RIGHT, "counts[key] >= 3:", f"counts[key] >= 3:\n    {RUN}"
 )
-another_word_for_the_repeat = wrong("third_call", "letter by letter")(
-    patch(RIGHT, "repeated call", "loop detected")
-)
+another_word_for_the_repeat = wrong("third_call", "letter by letter")(RIGHT, "repeated call", "loop detected")
 last_result_as_the_answer = wrong("third_call", "Nothing may be made up")(
-    patch(RIGHT, REPEATED, REPEATED.replace("None", '"no idea"'))
+    RIGHT, REPEATED, REPEATED.replace("None", '"no idea"')
 )
 third_step_not_counted = wrong("third_call", '"steps" was 2')(
-    patch(RIGHT, REPEATED, REPEATED.replace("step,", "step - 1,"))
+    RIGHT, REPEATED, REPEATED.replace("step,", "step - 1,")
 )
 second_request_answered_from_a_cache = wrong("third_call", "the tool ran once")(
-    patch(
-        RIGHT,
-        "counts = ",
-        "cache = {}\ncounts = ",
-        f"result = {RUN}",
-        f"if key not in cache:\n    cache[key] = {RUN}\nresult = cache[key]",
-    )
+    RIGHT,
+    "counts = ",
+    "cache = {}\ncounts = ",
+    f"result = {RUN}",
+    f"if key not in cache:\n    cache[key] = {RUN}\nresult = cache[key]",
 )
 break_leads_to_the_step_limit = wrong("third_call", "Where does your `break` lead?")(
-    patch(RIGHT, f"return {REPEATED}", "break")
+    RIGHT, f"return {REPEATED}", "break"
 )
 COUNTS = collections.Counter()
 counts_kept_between_runs = wrong("third_call", "left over from the run before")(
-    patch(RIGHT, "collections.Counter()", "COUNTS")
+    RIGHT, "collections.Counter()", "COUNTS"
 )
 step_limit_before_the_repeat = wrong("third_call", "a repeat in it is a repeat")(
-    patch(RIGHT, ">= 3", ">= 3 and step < max_steps")
+    RIGHT, ">= 3", ">= 3 and step < max_steps"
 )
 
 # --- wrong: a repeat anywhere in the run
 
 results_must_be_equal_too = wrong("whole_run", "another result each time")(
-    patch(
-        RIGHT,
-        COUNT,
-        "",
-        "counts[key] >= 3",
-        "any(old == key and count >= 2 for (old, _), count in counts.items())",
-        f"result = {RUN}",
-        f"result = {RUN}\ncounts[key, str(result)] += 1",
-    )
+    RIGHT,
+    COUNT,
+    "",
+    "counts[key] >= 3",
+    "any(old == key and count >= 2 for (old, _), count in counts.items())",
+    f"result = {RUN}",
+    f"result = {RUN}\ncounts[key, str(result)] += 1",
 )
 failures_not_counted = wrong("whole_run", "failed each time")(
-    patch(
-        RIGHT,
-        COUNT,
-        "",
-        ">= 3",
-        ">= 2",
-        f"result = {RUN}",
-        f'result = {RUN}\ncounts[key] += not isinstance(result, dict) or "error" not in result',
-    )
+    RIGHT,
+    COUNT,
+    "",
+    ">= 3",
+    ">= 2",
+    f"result = {RUN}",
+    f'result = {RUN}\ncounts[key] += not isinstance(result, dict) or "error" not in result',
 )
 count_forgotten_after_many_others = wrong("whole_run", "other requests in between")(
-    patch(RIGHT, COUNT, f"if len(counts) > 5:\n    counts.clear()\n{COUNT}")
+    RIGHT, COUNT, f"if len(counts) > 5:\n    counts.clear()\n{COUNT}"
 )
 only_in_a_row = wrong("whole_run", "asked for a third time")(
-    patch(RIGHT, COUNT, "counts = collections.Counter({key: counts[key] + 1})")
+    RIGHT, COUNT, "counts = collections.Counter({key: counts[key] + 1})"
 )
 only_the_last_three_looked_at = wrong("whole_run", "asked for a third time")(
-    patch(
-        RIGHT,
-        "collections.Counter()",
-        "collections.deque(maxlen=4)",
-        COUNT,
-        "counts.append(key)",
-        "counts[key] >=",
-        "counts.count(key) >=",
-    )
+    RIGHT,
+    "collections.Counter()",
+    "collections.deque(maxlen=4)",
+    COUNT,
+    "counts.append(key)",
+    "counts[key] >=",
+    "counts.count(key) >=",
 )
 unknown_tools_not_counted = wrong("whole_run", "a tool that is not there")(
-    patch(RIGHT, COUNT, 'counts[key] += reply["tool"] in tools')
+    RIGHT, COUNT, 'counts[key] += reply["tool"] in tools'
 )
 
 # --- wrong: keys in another order, and requests that are not the same
 
 keys_not_sorted = wrong("key_order", "in another order")(
-    patch(RIGHT, KEY, 'reply["tool"] + json.dumps(reply["input"])')
+    RIGHT, KEY, 'reply["tool"] + json.dumps(reply["input"])'
 )
 only_the_outer_keys_sorted = wrong("key_order", "in another order")(
-    patch(RIGHT, KEY, 'reply["tool"] + str(sorted(reply["input"].items()))')
+    RIGHT, KEY, 'reply["tool"] + str(sorted(reply["input"].items()))'
 )
 
 
@@ -149,7 +139,7 @@ def dicts_sorted(value):
 
 
 keys_of_dicts_in_a_list_not_sorted = wrong("key_order", "in another order")(
-    patch(RIGHT, KEY, 'reply["tool"] + json.dumps(dicts_sorted(reply["input"]))')
+    RIGHT, KEY, 'reply["tool"] + json.dumps(dicts_sorted(reply["input"]))'
 )
 
 
@@ -161,48 +151,42 @@ def all_sorted(value):
 
 OTHER = wrong("other_input", "no request had been made three times")
 
-counts_the_tool_alone = OTHER(patch(RIGHT, KEY, 'reply["tool"]'))
-counts_the_input_alone = OTHER(patch(RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)'))
-lists_sorted_as_well = OTHER(patch(RIGHT, KEY, 'reply["tool"] + str(all_sorted(reply["input"]))'))
-small_and_large_letters_alike = OTHER(patch(RIGHT, KEY, f"{KEY}.lower()"))
-long_inputs_cut = OTHER(patch(RIGHT, KEY, f"{KEY}[:80]"))
+counts_the_tool_alone = OTHER(RIGHT, KEY, 'reply["tool"]')
+counts_the_input_alone = OTHER(RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)')
+lists_sorted_as_well = OTHER(RIGHT, KEY, 'reply["tool"] + str(all_sorted(reply["input"]))')
+small_and_large_letters_alike = OTHER(RIGHT, KEY, f"{KEY}.lower()")
+long_inputs_cut = OTHER(RIGHT, KEY, f"{KEY}[:80]")
 only_one_value_of_the_input_counts = OTHER(
-    patch(RIGHT, KEY, 'reply["tool"] + json.dumps(sorted(reply["input"].items())[:1])')
+    RIGHT, KEY, 'reply["tool"] + json.dumps(sorted(reply["input"].items())[:1])'
 )
 only_the_values_of_the_input_count = OTHER(
-    patch(RIGHT, KEY, 'reply["tool"] + str(sorted(json.dumps(value) for value in reply["input"].values()))')
+    RIGHT, KEY, 'reply["tool"] + str(sorted(json.dumps(value) for value in reply["input"].values()))'
 )
 counts_equal_results = OTHER(
-    patch(
-        RIGHT,
-        f"result = {RUN}",
-        f"result = {RUN}\ncounts[str(result)] += 1",
-        "result})",
-        f"result}})\nif counts[str(result)] >= 3:\n    return {REPEATED}",
-    )
+    RIGHT,
+    f"result = {RUN}",
+    f"result = {RUN}\ncounts[str(result)] += 1",
+    "result})",
+    f"result}})\nif counts[str(result)] >= 3:\n    return {REPEATED}",
 )
 
 # --- wrong: tools that fail
 
-try_left_out = wrong("failures", "left your function")(
-    patch(RIGHT, RUN, 'tools[reply["tool"]](**reply["input"])')
-)
+try_left_out = wrong("failures", "left your function")(RIGHT, RUN, 'tools[reply["tool"]](**reply["input"])')
 interrupt_swallowed = wrong("failures", "Ctrl-C")(
-    patch(RIGHT, f"result = {RUN}", f'try:\n    result = {RUN}\nexcept:\n    result = "it failed"')
+    RIGHT, f"result = {RUN}", f'try:\n    result = {RUN}\nexcept:\n    result = "it failed"'
 )
 
 # --- right
 
 list_of_earlier_requests = right(
-    patch(
-        RIGHT,
-        "collections.Counter()",
-        "[]",
-        f"key = {KEY}\n{COUNT}",
-        'counts.append((reply["tool"], reply["input"]))',
-        "counts[key] >= 3",
-        "counts.count(counts[-1]) == 3",
-    )
+    RIGHT,
+    "collections.Counter()",
+    "[]",
+    f"key = {KEY}\n{COUNT}",
+    'counts.append((reply["tool"], reply["input"]))',
+    "counts[key] >= 3",
+    "counts.count(counts[-1]) == 3",
 )
 
 

@@ -1,6 +1,6 @@
 """ex03: the fragile loop with all its bugs, with three of the four mended, and mended in a wrong way."""
 
-from tests.zoo import ex01, patch, right, wrong
+from tests.zoo import ex01, right, wrong
 
 
 @right
@@ -29,7 +29,7 @@ ONLY_TEXT = ('{"stopped": "answered", "answer": reply["text"], "steps": step}', 
 NO_END = ('{"stopped": "step limit", "answer": None, "steps": step}', "None")
 
 nothing_mended = wrong("request_kept", "its own request")(
-    patch(all_mended, *NO_LIMIT, *NO_RECORD, *NO_TRY, *ONLY_TEXT, *NO_END)
+    all_mended, *NO_LIMIT, *NO_RECORD, *NO_TRY, *ONLY_TEXT, *NO_END
 )
 
 
@@ -38,16 +38,14 @@ def emptied(model, tools, goal, max_steps=10):
     return {"answer": None, "steps": 0, "stopped": "step limit"}
 
 
-request_forgotten = wrong("request_kept", "its own request")(patch(all_mended, *NO_RECORD))
-end_not_told = wrong("tells_the_end", "three keys")(patch(all_mended, *ONLY_TEXT, *NO_END))
-limit_forgotten = wrong("step_limit", "a call too many")(patch(all_mended, *NO_LIMIT))
-crash_left = wrong("failures", "left your function")(patch(all_mended, *NO_TRY))
+request_forgotten = wrong("request_kept", "its own request")(all_mended, *NO_RECORD)
+end_not_told = wrong("tells_the_end", "three keys")(all_mended, *ONLY_TEXT, *NO_END)
+limit_forgotten = wrong("step_limit", "a call too many")(all_mended, *NO_LIMIT)
+crash_left = wrong("failures", "left your function")(all_mended, *NO_TRY)
 only_the_failing_tool_mended = wrong("failures", "KeyError")(
-    patch(
-        all_mended,
-        'try:\n    result = tools[reply["tool"]]',
-        'function = tools[reply["tool"]]\ntry:\n    result = function',
-    )
+    all_mended,
+    'try:\n    result = tools[reply["tool"]]',
+    'function = tools[reply["tool"]]\ntry:\n    result = function',
 )
-mended_with_a_bare_except = wrong("interrupt", "Ctrl-C")(patch(all_mended, "Exception", "BaseException"))
+mended_with_a_bare_except = wrong("interrupt", "Ctrl-C")(all_mended, "Exception", "BaseException")
 match_statement = right(ex01.match_statement.functions[0])

@@ -2,7 +2,7 @@
 
 import json  # noqa: F401  in a patch
 
-from tests.zoo import patch, right, wrong
+from tests.zoo import right, wrong
 from tests.zoo.ex02 import run_one, sorted_key
 
 NOT_AGAIN = {"role": "tool", "result": "not run again"}
@@ -43,172 +43,154 @@ def constant(model, tools, goal, max_steps=10):
 # --- wrong: which requests are the same
 
 guards_the_tool_alone = wrong("other_input", "of them were run")(
-    patch(
-        RIGHT,
-        SEEN,
-        f"{SEEN}\nfirst = []",
-        f"key = {KEY}",
-        """first.append(reply["tool"])  # the first two requests of a tool pass, as they do in the demo
+    RIGHT,
+    SEEN,
+    f"{SEEN}\nfirst = []",
+    f"key = {KEY}",
+    """first.append(reply["tool"])  # the first two requests of a tool pass, as they do in the demo
 key = reply["tool"] if first.count(reply["tool"]) > 1 else len(first)""",
-    )
 )
 guards_the_input_alone = wrong("other_input", "of them were run")(
-    patch(RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)')
+    RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)'
 )
 guards_the_tool_from_its_second_request = wrong("other_input", "of them were run")(
-    patch(RIGHT, KEY, 'reply["tool"]')
+    RIGHT, KEY, 'reply["tool"]'
 )
 memory_emptied_after_some_requests = wrong("known_again", "with 9 other requests in between")(
-    patch(RIGHT, "if key in", "if len(seen) > 6:\n    seen.clear()\nif key in")
+    RIGHT, "if key in", "if len(seen) > 6:\n    seen.clear()\nif key in"
 )
 only_the_last_request_known = wrong("known_again", "with 2 other requests in between")(
-    patch(RIGHT, "seen.add(key)", "seen = {key}")
+    RIGHT, "seen.add(key)", "seen = {key}"
 )
 keys_not_sorted = wrong("known_again", "keys in another order")(
-    patch(RIGHT, KEY, 'reply["tool"] + json.dumps(reply["input"])')
+    RIGHT, KEY, 'reply["tool"] + json.dumps(reply["input"])'
 )
 
 # --- wrong: what is run again
 
-no_guard = wrong("not_run", "ran a second time")(patch(RIGHT, KEY, "step"))
+no_guard = wrong("not_run", "ran a second time")(RIGHT, KEY, "step")
 failed_request_not_noted = wrong(
     "not_run", "failed the first time, was asked for a second time, and the tool ran again"
 )(
-    patch(
-        RIGHT,
-        "seen.add(key)",
-        """try:
+    RIGHT,
+    "seen.add(key)",
+    """try:
     result = tools[reply["tool"]](**reply["input"])
     seen.add(key)
 except Exception as problem:
     result = f"{reply['tool']}: {problem}\"""",
-        "run_one(tools, reply)",
-        "result",
-    )
+    "run_one(tools, reply)",
+    "result",
 )
 request_without_a_result_not_noted = wrong("not_run", "gave None the first time")(
-    patch(
-        RIGHT,
-        SEEN,
-        "seen = {}",
-        "key in seen",
-        "seen.get(key)",
-        "seen.add(key)",
-        "seen[key] = run_one(tools, reply)",
-        ": run_one(tools, reply)",
-        ": seen[key]",
-    )
+    RIGHT,
+    SEEN,
+    "seen = {}",
+    "key in seen",
+    "seen.get(key)",
+    "seen.add(key)",
+    "seen[key] = run_one(tools, reply)",
+    ": run_one(tools, reply)",
+    ": seen[key]",
 )
-noted_and_then_run_all_the_same = wrong("not_run", "What skips the rest of the round?")(
-    patch(RIGHT, "continue", "")
-)
+noted_and_then_run_all_the_same = wrong("not_run", "What skips the rest of the round?")(RIGHT, "continue", "")
 third_request_held_back_as_in_ex02 = wrong("not_run", "as in ex02")(
-    patch(RIGHT, SEEN, "seen = []", "key in seen", "seen.count(key) >= 2", "seen.add", "seen.append")
+    RIGHT, SEEN, "seen = []", "key in seen", "seen.count(key) >= 2", "seen.add", "seen.append"
 )
 repeat_ends_the_run = wrong("not_run", "does not end the run")(
-    patch(RIGHT, "continue", 'return {"answer": None, "steps": step, "stopped": "repeated call"}')
+    RIGHT, "continue", 'return {"answer": None, "steps": step, "stopped": "repeated call"}'
 )
 run_and_then_noted = wrong("not_run", "ran a second time")(
-    patch(RIGHT, HELD_BACK, "[dict(NOTE)]", "continue", "", RUN, "", "if key", f"{RUN}\nif key")
+    RIGHT, HELD_BACK, "[dict(NOTE)]", "continue", "", RUN, "", "if key", f"{RUN}\nif key"
 )
 memory_kept_between_runs = wrong("not_run", "left over from the run before")(
-    patch(RIGHT, "max_steps=10", "max_steps=10, seen=set()", SEEN, "")
+    RIGHT, "max_steps=10", "max_steps=10, seen=set()", SEEN, ""
 )
 unknown_tool_passes_the_guard = wrong("not_run", "a tool that is not there")(
-    patch(RIGHT, KEY, f'{KEY} if reply["tool"] in tools else step')
+    RIGHT, KEY, f'{KEY} if reply["tool"] in tools else step'
 )
 one_repeat_closes_the_door_for_all = wrong("not_run", "that one, or all of them?")(
-    patch(RIGHT, "if key in", 'if key in seen:\n    seen.add("shut")\nif "shut" in seen or key in')
+    RIGHT, "if key in", 'if key in seen:\n    seen.add("shut")\nif "shut" in seen or key in'
 )
 
 # --- wrong: what stands in the history
 
 goal_repeated_as_the_note = wrong("note", "repeats the goal")(
-    patch(RIGHT, "dict(NOTE)", '{"role": "user", "text": goal}')
+    RIGHT, "dict(NOTE)", '{"role": "user", "text": goal}'
 )
 result_repeated_as_the_note = wrong("note", "says the same as the result")(
-    patch(RIGHT, "dict(NOTE)", '{"role": "user", "text": "Not run again."}')
+    RIGHT, "dict(NOTE)", '{"role": "user", "text": "Not run again."}'
 )
-note_without_a_word = wrong("note", "no text")(patch(RIGHT, "dict(NOTE)", '{"role": "user", "text": "..."}'))
-empty_note = wrong("note", "no text")(patch(RIGHT, "dict(NOTE)", '{"role": "user", "text": ""}'))
-no_note = wrong("note", "there is no note")(patch(RIGHT, ", dict(NOTE)", ""))
+note_without_a_word = wrong("note", "no text")(RIGHT, "dict(NOTE)", '{"role": "user", "text": "..."}')
+empty_note = wrong("note", "no text")(RIGHT, "dict(NOTE)", '{"role": "user", "text": ""}')
+no_note = wrong("note", "there is no note")(RIGHT, ", dict(NOTE)", "")
 note_only_for_a_repeat_in_a_row = wrong("note", "there is no note")(
-    patch(
-        RIGHT,
-        SEEN,
-        "seen = []",
-        HELD_BACK,
-        f"{HELD_BACK} if seen[-1] == key else [dict(NOT_AGAIN)]",
-        "seen.add",
-        "seen.append",
-    )
+    RIGHT,
+    SEEN,
+    "seen = []",
+    HELD_BACK,
+    f"{HELD_BACK} if seen[-1] == key else [dict(NOT_AGAIN)]",
+    "seen.add",
+    "seen.append",
 )
 note_before_the_result = wrong("note", "stands before the result")(
-    patch(RIGHT, HELD_BACK, "[dict(NOTE), dict(NOT_AGAIN)]")
+    RIGHT, HELD_BACK, "[dict(NOTE), dict(NOT_AGAIN)]"
 )
-repeat_without_a_result = wrong("told", "has no result")(patch(RIGHT, "dict(NOT_AGAIN), ", ""))
+repeat_without_a_result = wrong("told", "has no result")(RIGHT, "dict(NOT_AGAIN), ", "")
 repeat_not_recorded = wrong("told", "second request is not there")(
-    patch(RIGHT, "append(reply)\nif", "extend([] if key in seen else [reply])\nif")
+    RIGHT, "append(reply)\nif", "extend([] if key in seen else [reply])\nif"
 )
 earlier_result_given_again = wrong("told", "as if it had been run")(
-    patch(
-        RIGHT,
-        SEEN,
-        "seen = {}",
-        "dict(NOT_AGAIN)",
-        '{"role": "tool", "result": seen[key]}',
-        "seen.add(key)",
-        "seen[key] = run_one(tools, reply)",
-        ": run_one(tools, reply)",
-        ": seen[key]",
-    )
+    RIGHT,
+    SEEN,
+    "seen = {}",
+    "dict(NOT_AGAIN)",
+    '{"role": "tool", "result": seen[key]}',
+    "seen.add(key)",
+    "seen[key] = run_one(tools, reply)",
+    ": run_one(tools, reply)",
+    ": seen[key]",
 )
 earlier_result_given_again_in_a_dict = wrong("told", "as if it had been run")(
-    patch(
-        RIGHT,
-        SEEN,
-        "seen = {}",
-        "dict(NOT_AGAIN)",
-        '{"role": "tool", "result": seen[key]}',
-        "seen.add(key)",
-        'seen[key] = {"value": run_one(tools, reply)}',
-        'result": run_one(tools, reply)',
-        'result": seen[key]["value"]',
-    )
+    RIGHT,
+    SEEN,
+    "seen = {}",
+    "dict(NOT_AGAIN)",
+    '{"role": "tool", "result": seen[key]}',
+    "seen.add(key)",
+    'seen[key] = {"value": run_one(tools, reply)}',
+    'result": run_one(tools, reply)',
+    'result": seen[key]["value"]',
 )
 
 # --- wrong: how it ends
 
 guard_gives_way_at_last = wrong("ends", "Once held back")(
-    patch(
-        RIGHT,
-        SEEN,
-        f"{SEEN}\nasked = []",
-        "if key in seen",
-        "asked.append(key)\nif key in seen and asked.count(key) != 8",
-    )
+    RIGHT,
+    SEEN,
+    f"{SEEN}\nasked = []",
+    "if key in seen",
+    "asked.append(key)\nif key in seen and asked.count(key) != 8",
 )
-every_other_repeat_runs = wrong("ends", "Once held back")(patch(RIGHT, "continue", "seen.clear()\ncontinue"))
+every_other_repeat_runs = wrong("ends", "Once held back")(RIGHT, "continue", "seen.clear()\ncontinue")
 reason_of_the_guard_at_the_limit = wrong("ends", "letter by letter")(
-    patch(
-        RIGHT,
-        SEEN,
-        f'{SEEN}\nstopped = "step limit"',
-        "continue",
-        'stopped = "repeated call"\ncontinue',
-        '"stopped": "step limit"',
-        '"stopped": stopped',
-    )
+    RIGHT,
+    SEEN,
+    f'{SEEN}\nstopped = "step limit"',
+    "continue",
+    'stopped = "repeated call"\ncontinue',
+    '"stopped": "step limit"',
+    '"stopped": stopped',
 )
 default_of_ex02_left = wrong("step_limit", "behind `max_steps=` in your first line")(
-    patch(RIGHT, "max_steps=10", "max_steps=6")
+    RIGHT, "max_steps=10", "max_steps=6"
 )
 # A repeat is not counted here, so only runs without one show the fault.
 one_call_more = wrong("step_limit", "a call too many")(
-    patch(RIGHT, END, f"if len(seen) >= max_steps:\n    model(history[:1])\n{END}")
+    RIGHT, END, f"if len(seen) >= max_steps:\n    model(history[:1])\n{END}"
 )
 try_left_out = wrong("failures", "left your function")(
-    patch(RIGHT, "run_one(tools, reply)", 'tools[reply["tool"]](**reply["input"])')
+    RIGHT, "run_one(tools, reply)", 'tools[reply["tool"]](**reply["input"])'
 )
 
 # --- right

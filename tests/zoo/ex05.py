@@ -1,6 +1,6 @@
 """ex05: a budget of coins."""
 
-from tests.zoo import patch, right, wrong
+from tests.zoo import right, wrong
 from tests.zoo.ex02 import run_one
 
 SORRY = "I could not finish this. Please ask again with more details."
@@ -42,121 +42,106 @@ RUN = "run_one(tools, reply)"
 BACK = "return result"
 
 
-def said(criterion, named, words):
-    """The same message at every end."""
-    return wrong(criterion, named)(patch(RIGHT, "SORRY", words))
-
-
 # --- wrong: what comes back
 
-another_word_for_answered = wrong("loop", "letter by letter")(patch(RIGHT, '"answered"', '"ok"'))
-coins_not_given_back = wrong("coins", 'no "coins"')(patch(RIGHT, ', "coins": coins', ""))
+another_word_for_answered = wrong("loop", "letter by letter")(RIGHT, '"answered"', '"ok"')
+coins_not_given_back = wrong("coins", 'no "coins"')(RIGHT, ', "coins": coins', "")
 coins_missing_beside_an_answer = wrong("coins", "also the one with the answer")(
-    patch(RIGHT, BACK, f'if answer is not None:\n    del result["coins"]\n{BACK}')
+    RIGHT, BACK, f'if answer is not None:\n    del result["coins"]\n{BACK}'
 )
 coins_missing_at_the_step_limit = wrong("coins", "also the one at the step limit")(
-    patch(RIGHT, BACK, f'if stopped == "step limit":\n    del result["coins"]\n{BACK}')
+    RIGHT, BACK, f'if stopped == "step limit":\n    del result["coins"]\n{BACK}'
 )
 coins_missing_at_the_budget_limit = wrong("budget", "also the one at the budget limit")(
-    patch(RIGHT, BACK, f'if stopped == "budget limit":\n    del result["coins"]\n{BACK}')
+    RIGHT, BACK, f'if stopped == "budget limit":\n    del result["coins"]\n{BACK}'
 )
-coins_with_a_point = wrong("coins", "costs what it reads")(patch(RIGHT, ": coins}", ": float(coins)}"))
+coins_with_a_point = wrong("coins", "costs what it reads")(RIGHT, ": coins}", ": float(coins)}")
 
 # --- wrong: what is counted
 
 refused_call_counted = wrong("budget", "A call that is not made costs nothing")(
-    patch(RIGHT, AT_BUDGET, f"{PAY}\n{AT_BUDGET}")
+    RIGHT, AT_BUDGET, f"{PAY}\n{AT_BUDGET}"
 )
 call_refused_by_both_limits_counted = wrong("step_limit", "A call that is not made costs nothing")(
-    patch(RIGHT, AT_STEPS, f"if {OVER}:\n    {PAY}\n{AT_STEPS}")
+    RIGHT, AT_STEPS, f"if {OVER}:\n    {PAY}\n{AT_STEPS}"
 )
-one_coin_a_call = wrong("coins", "costs what it reads")(patch(RIGHT, PAY, "coins += 1"))
-counted_after_the_reply_was_recorded = wrong("coins", "costs what it reads")(
-    patch(RIGHT, PAY, "coins += cost + 2")
-)
+one_coin_a_call = wrong("coins", "costs what it reads")(RIGHT, PAY, "coins += 1")
+counted_after_the_reply_was_recorded = wrong("coins", "costs what it reads")(RIGHT, PAY, "coins += cost + 2")
 only_the_last_call_counted = wrong("coins", "costs what it reads")(
-    patch(RIGHT, '"coins": coins', '"coins": 2 * steps - 1')
+    RIGHT, '"coins": coins', '"coins": 2 * steps - 1'
 )
 failed_steps_cost_nothing = wrong("coins", "with a tool that fails")(
-    patch(
-        RIGHT,
-        "steps = 0",
-        "free = steps = 0",
-        '"coins": coins',
-        '"coins": coins - free',
-        "history += ",
-        f'result = {RUN}\nfree += isinstance(result, dict) and "error" in result\nhistory += ',
-        f'"result": {RUN}',
-        '"result": result',
-    )
+    RIGHT,
+    "steps = 0",
+    "free = steps = 0",
+    '"coins": coins',
+    '"coins": coins - free',
+    "history += ",
+    f'result = {RUN}\nfree += isinstance(result, dict) and "error" in result\nhistory += ',
+    f'"result": {RUN}',
+    '"result": result',
 )
 whole_budget_told_as_used = wrong("budget", "costs what it reads")(
-    patch(RIGHT, AT_BUDGET, f"coins = budget_coins\n{AT_BUDGET}")
+    RIGHT, AT_BUDGET, f"coins = budget_coins\n{AT_BUDGET}"
 )
 
 # --- wrong: the limits
 
-budget_looked_at_first = wrong("step_limit", "first")(patch(RIGHT, BUDGET, "", STEPS, f"{BUDGET}\n{STEPS}"))
+budget_looked_at_first = wrong("step_limit", "first")(RIGHT, BUDGET, "", STEPS, f"{BUDGET}\n{STEPS}")
 default_of_ex01_left = wrong("step_limit", "behind `max_steps=` in your first line")(
-    patch(RIGHT, "max_steps=4", "max_steps=10")
+    RIGHT, "max_steps=4", "max_steps=10"
 )
-one_step_too_many = wrong("step_limit", "a call too many")(patch(RIGHT, "steps >= max", "steps > max"))
+one_step_too_many = wrong("step_limit", "a call too many")(RIGHT, "steps >= max", "steps > max")
 budget_named_where_no_coin_is_left = wrong("step_limit", "first")(
-    patch(RIGHT, AT_STEPS, f"if coins == budget_coins:\n    {AT_BUDGET}\n{AT_STEPS}")
+    RIGHT, AT_STEPS, f"if coins == budget_coins:\n    {AT_BUDGET}\n{AT_STEPS}"
 )
 budget_looked_at_after_paying = wrong("budget", "would go over the budget is not made")(
-    patch(RIGHT, OVER, "coins > budget_coins")
+    RIGHT, OVER, "coins > budget_coins"
 )
-last_coin_left_unused = wrong("budget", "up to its last coin")(
-    patch(RIGHT, OVER, "coins + cost >= budget_coins")
-)
-no_budget = wrong("budget", "would go over the budget is not made")(patch(RIGHT, BUDGET, ""))
-next_call_taken_for_one_coin = wrong("budget", "is not made")(patch(RIGHT, OVER, "coins + 1 > budget_coins"))
-another_word_for_the_budget = wrong("budget", "letter by letter")(
-    patch(RIGHT, '"budget limit"', '"coin budget"')
-)
+last_coin_left_unused = wrong("budget", "up to its last coin")(RIGHT, OVER, "coins + cost >= budget_coins")
+no_budget = wrong("budget", "would go over the budget is not made")(RIGHT, BUDGET, "")
+next_call_taken_for_one_coin = wrong("budget", "is not made")(RIGHT, OVER, "coins + 1 > budget_coins")
+another_word_for_the_budget = wrong("budget", "letter by letter")(RIGHT, '"budget limit"', '"coin budget"')
 made_up_answer_at_the_budget = wrong("budget", "made up")(
-    patch(RIGHT, AT_BUDGET, 'return end("Your parcel is on its way.", "budget limit")')
+    RIGHT, AT_BUDGET, 'return end("Your parcel is on its way.", "budget limit")'
 )
 another_default_budget = wrong("budget", "behind `budget_coins=` in your first line")(
-    patch(RIGHT, "budget_coins=20", "budget_coins=50")
+    RIGHT, "budget_coins=20", "budget_coins=50"
 )
 
 # --- wrong: the message
 
-message_of_the_other_limit = said("message", "names the step limit", '"I stopped at the step limit."')
-message_of_the_budget_at_the_step_limit = said(
-    "message", "names the budget limit", '"Budget limit. No answer."'
+message_of_the_other_limit = wrong("message", "names the step limit")(
+    RIGHT, "SORRY", '"I stopped at the step limit."'
 )
-message_with_a_wrong_number = said(
-    "message", "says 12 steps", 'f"I stopped after {max_steps} steps without an answer."'
+message_of_the_budget_at_the_step_limit = wrong("message", "names the budget limit")(
+    RIGHT, "SORRY", '"Budget limit. No answer."'
 )
-coins_blamed_for_every_end = said("message", "coins were used up", '"My coins are used up."')
-message_without_a_word = said("message", "whatever the reason was", '"..."')
-message_empty = said("message", "whatever the reason was", '""')
+message_with_a_wrong_number = wrong("message", "says 12 steps")(
+    RIGHT, "SORRY", 'f"I stopped after {max_steps} steps without an answer."'
+)
+coins_blamed_for_every_end = wrong("message", "coins were used up")(RIGHT, "SORRY", '"My coins are used up."')
+message_without_a_word = wrong("message", "whatever the reason was")(RIGHT, "SORRY", '"..."')
+message_empty = wrong("message", "whatever the reason was")(RIGHT, "SORRY", '""')
 no_message_without_a_call = wrong("message", 'no "message"')(
-    patch(RIGHT, "if answer is None:", "if answer is None and steps:")
+    RIGHT, "if answer is None:", "if answer is None and steps:"
 )
 message_only_for_the_budget = wrong("message", 'no "message"')(
-    patch(RIGHT, "if answer is None:", 'if stopped == "budget limit":')
+    RIGHT, "if answer is None:", 'if stopped == "budget limit":'
 )
 
 # --- wrong: tools that fail
 
-try_left_out = wrong("failures", "left your function")(
-    patch(RIGHT, RUN, 'tools[reply["tool"]](**reply["input"])')
-)
+try_left_out = wrong("failures", "left your function")(RIGHT, RUN, 'tools[reply["tool"]](**reply["input"])')
 
 # --- right
 
 message_names_both_limits = right(
-    patch(
-        RIGHT,
-        "SORRY",
-        'f"Of {max_steps} steps and {budget_coins} coins one is used up: step limit or budget limit."',
-    )
+    RIGHT,
+    "SORRY",
+    'f"Of {max_steps} steps and {budget_coins} coins one is used up: step limit or budget limit."',
 )
-message_in_another_language = right(patch(RIGHT, "SORRY", '"Ich habe keine Antwort gefunden."'))
+message_in_another_language = right(RIGHT, "SORRY", '"Ich habe keine Antwort gefunden."')
 
 
 @right

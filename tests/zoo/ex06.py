@@ -54,26 +54,19 @@ RECORD = 'history.append({"role": "tool", "id": call.get("id", ""), "tool": call
 BATCH = f"{EACH}\n    {RUN}\n    {RECORD}"
 
 
-def with_batch(criterion, named, batch, *edits):
-    """A wrong one that goes through the calls of a reply in another way."""
-    return wrong(criterion, named)(patch(RIGHT, BATCH, batch, *edits))
-
-
 # --- wrong: which requests are run
 
-only_batches_known = wrong("single", "KeyError: 'calls'")(patch(RIGHT, SINGLE, ""))
+only_batches_known = wrong("single", "KeyError: 'calls'")(RIGHT, SINGLE, "")
 batches_not_known = wrong("all_run", "KeyError")(
-    patch(RIGHT, IS_SINGLE, 'name, input = reply["tool"], reply["input"]\nif True:')
+    RIGHT, IS_SINGLE, 'name, input = reply["tool"], reply["input"]\nif True:'
 )
-only_the_first_call = wrong("all_run", "goes round over it")(patch(RIGHT, '["calls"]', '["calls"][:1]'))
-at_most_three_calls = wrong("all_run", "goes round over it")(patch(RIGHT, '["calls"]', '["calls"][:3]'))
-last_call_left_out = wrong("all_run", "goes round over it")(patch(RIGHT, '["calls"]', '["calls"][:-1]'))
-each_call_run_twice = wrong("all_run", "runs once")(
-    patch(RIGHT, EACH, f'one_by_one(tools, reply["calls"])\n{EACH}')
-)
-request_not_run_where_an_id_comes_again = with_batch(
-    "all_run",
-    "only within their own reply",
+only_the_first_call = wrong("all_run", "goes round over it")(RIGHT, '["calls"]', '["calls"][:1]')
+at_most_three_calls = wrong("all_run", "goes round over it")(RIGHT, '["calls"]', '["calls"][:3]')
+last_call_left_out = wrong("all_run", "goes round over it")(RIGHT, '["calls"]', '["calls"][:-1]')
+each_call_run_twice = wrong("all_run", "runs once")(RIGHT, EACH, f'one_by_one(tools, reply["calls"])\n{EACH}')
+request_not_run_where_an_id_comes_again = wrong("all_run", "only within their own reply")(
+    RIGHT,
+    BATCH,
     """calls = [call for call in reply["calls"] if not call.get("id") or call["id"] not in answered]
 answered.update(call.get("id") for call in reply["calls"])
 history += one_by_one(tools, calls)""",
@@ -81,30 +74,26 @@ history += one_by_one(tools, calls)""",
     f"{START}\nanswered = set()",
 )
 equal_requests_run_once_in_a_batch = wrong("all_run", "a request of its own")(
-    patch(
-        RIGHT,
-        EACH,
-        f"cache = {{}}\n{EACH}",
-        RUN,
-        "if sorted_key(call) not in cache:\n    cache[sorted_key(call)] = run_one(tools, call)\n"
-        "result = cache[sorted_key(call)]",
-    )
+    RIGHT,
+    EACH,
+    f"cache = {{}}\n{EACH}",
+    RUN,
+    "if sorted_key(call) not in cache:\n    cache[sorted_key(call)] = run_one(tools, call)\n"
+    "result = cache[sorted_key(call)]",
 )
 # Only what an earlier reply asked for is taken from the cache.
 equal_requests_run_once_in_the_whole_run = wrong("all_run", "a request of its own")(
-    patch(
-        RIGHT,
-        START,
-        f"{START}\ncache, new = {{}}, {{}}",
-        EACH,
-        f"cache.update(new)\n{EACH}",
-        RUN,
-        "key = sorted_key(call)\nresult = new[key] = cache[key] if key in cache else run_one(tools, call)",
-    )
+    RIGHT,
+    START,
+    f"{START}\ncache, new = {{}}, {{}}",
+    EACH,
+    f"cache.update(new)\n{EACH}",
+    RUN,
+    "key = sorted_key(call)\nresult = new[key] = cache[key] if key in cache else run_one(tools, call)",
 )
-model_asked_after_each_request = with_batch(
-    "all_run",
-    "inside the loop over the calls",
+model_asked_after_each_request = wrong("all_run", "inside the loop over the calls")(
+    RIGHT,
+    BATCH,
     """entries = []
 for call in reply["calls"]:
     entries += one_by_one(tools, [call])
@@ -115,33 +104,33 @@ history += entries""",
 
 # --- wrong: what stands in the history
 
-all_results_in_one_entry = with_batch(
-    "each_answered",
-    "as many results as requests",
+all_results_in_one_entry = wrong("each_answered", "as many results as requests")(
+    RIGHT,
+    BATCH,
     'calls = reply["calls"]\nhistory.append(entry(calls[0], [run_one(tools, call) for call in calls]))',
 )
-results_in_reverse_order = with_batch(
-    "each_answered", "Where does the order change?", 'history += one_by_one(tools, reply["calls"])[::-1]'
+results_in_reverse_order = wrong("each_answered", "Where does the order change?")(
+    RIGHT, BATCH, 'history += one_by_one(tools, reply["calls"])[::-1]'
 )
 calls_gone_through_backwards = wrong("each_answered", "Where does the order change?")(
-    patch(RIGHT, '["calls"]', '["calls"][::-1]')
+    RIGHT, '["calls"]', '["calls"][::-1]'
 )
 ids_mixed_up = wrong("each_answered", "got a result with the id")(
-    patch(RIGHT, EACH, 'for call, other in zip(reply["calls"], reply["calls"][::-1]):', ID, 'other["id"]')
+    RIGHT, EACH, 'for call, other in zip(reply["calls"], reply["calls"][::-1]):', ID, 'other["id"]'
 )
 ids_left_out = wrong("each_answered", "got a result with the id")(
-    patch(RIGHT, '"id": call.get("id", ""), "tool": call["tool"], ', "")
+    RIGHT, '"id": call.get("id", ""), "tool": call["tool"], ', ""
 )
 ids_numbered_anew = wrong("each_answered", "got a result with the id")(
-    patch(RIGHT, EACH, 'for number, call in enumerate(reply["calls"]):', ID, "str(number)")
+    RIGHT, EACH, 'for number, call in enumerate(reply["calls"]):', ID, "str(number)"
 )
-ids_cut_short = wrong("each_answered", "got a result with the id")(patch(RIGHT, ID, f"str({ID})[:16]"))
+ids_cut_short = wrong("each_answered", "got a result with the id")(RIGHT, ID, f"str({ID})[:16]")
 batch_not_recorded = wrong("each_answered", "requests themselves")(
-    patch(RIGHT, "history.append(reply)", 'if reply["type"] == "tool":\n    history.append(reply)')
+    RIGHT, "history.append(reply)", 'if reply["type"] == "tool":\n    history.append(reply)'
 )
-result_left_out_where_an_id_comes_again = with_batch(
-    "each_answered",
-    "only within their own reply",
+result_left_out_where_an_id_comes_again = wrong("each_answered", "only within their own reply")(
+    RIGHT,
+    BATCH,
     """entries = one_by_one(tools, reply["calls"])
 history += [one for one in entries if one["id"] not in answered]
 answered.update(call["id"] for call in reply["calls"])""",
@@ -152,44 +141,38 @@ each_call = patch(
     RIGHT, "history.append(reply)\n", "", SINGLE, "", 'reply["calls"]', 'reply.get("calls", [reply])'
 )
 each_request_an_entry_of_its_own = wrong("each_answered", "in 3 pieces")(
-    patch(
-        each_call,
-        RUN,
-        f"""request = {{"role": "model", "type": "tool", "tool": call["tool"], "input": call["input"]}}
+    each_call,
+    RUN,
+    f"""request = {{"role": "model", "type": "tool", "tool": call["tool"], "input": call["input"]}}
 history.append(request)
 {RUN}""",
-    )
 )
 a_reply_of_one_request_for_each_call = wrong("each_answered", "in 3 pieces")(
-    patch(
-        each_call, RUN, f'history.append({{**reply, "calls": [call]}} if "calls" in reply else reply)\n{RUN}'
-    )
+    each_call, RUN, f'history.append({{**reply, "calls": [call]}} if "calls" in reply else reply)\n{RUN}'
 )
 the_reply_and_each_call_too = wrong("each_answered", "How many lines put it")(
-    patch(RIGHT, RUN, f'history.append({{"role": "model", "type": "tool", **call}})\n{RUN}')
+    RIGHT, RUN, f'history.append({{"role": "model", "type": "tool", **call}})\n{RUN}'
 )
-results_under_the_ids_of_others = with_batch(
-    "each_answered",
-    "Where do they part?",
+results_under_the_ids_of_others = wrong("each_answered", "Where do they part?")(
+    RIGHT,
+    BATCH,
     """results = [run_one(tools, call) for call in reply["calls"]]
 history += map(entry, reply["calls"], results[::-1])""",
 )
-tool_left_out = wrong("each_answered", 'no key "tool"')(patch(RIGHT, '"tool": call["tool"], ', ""))
+tool_left_out = wrong("each_answered", 'no key "tool"')(RIGHT, '"tool": call["tool"], ', "")
 tool_of_the_first_request_for_all = wrong("each_answered", "for its tool")(
-    patch(RIGHT, 'call["tool"]', 'reply["calls"][0]["tool"]')
+    RIGHT, 'call["tool"]', 'reply["calls"][0]["tool"]'
 )
-results_as_texts = wrong("each_answered", "not as a text")(
-    patch(RIGHT, '"result": result', '"result": str(result)')
-)
+results_as_texts = wrong("each_answered", "not as a text")(RIGHT, '"result": result', '"result": str(result)')
 empty_results_replaced = wrong("each_answered", "as it is")(
-    patch(RIGHT, '"result": result', '"result": result or "ok"')
+    RIGHT, '"result": result', '"result": result or "ok"'
 )
 a_note_behind_each_result = wrong("each_answered", "follow their reply directly")(
-    patch(RIGHT, RECORD, f'{RECORD}\nhistory.append({{"role": "user", "text": "Next:"}})')
+    RIGHT, RECORD, f'{RECORD}\nhistory.append({{"role": "user", "text": "Next:"}})'
 )
-entries_used_again_in_the_next_step = with_batch(
-    "each_answered",
-    "only grows",
+entries_used_again_in_the_next_step = wrong("each_answered", "only grows")(
+    RIGHT,
+    BATCH,
     """for one, call in zip(pool, reply["calls"]):
     one.update(entry(call, run_one(tools, call)))
     history.append(one)""",
@@ -222,20 +205,20 @@ def turned(history):
 
 
 ids_replaced_in_the_reply = wrong("each_answered", "ids and all")(
-    patch(RIGHT, "model(history)", "model(renumbered(history))")
+    RIGHT, "model(history)", "model(renumbered(history))"
 )
 results_of_an_earlier_reply_thrown_away = wrong("each_answered", "only grows")(
-    patch(RIGHT, "model(history)", "model(forgotten(history))")
+    RIGHT, "model(history)", "model(forgotten(history))"
 )
 results_before_the_reply = wrong("each_answered", "First the reply")(
-    patch(RIGHT, "model(history)", "model(turned(history))")
+    RIGHT, "model(history)", "model(turned(history))"
 )
 
 # --- wrong: what fails
 
-one_failure_fails_the_batch = with_batch(
-    "good_kept",
-    "inside the loop over the calls",
+one_failure_fails_the_batch = wrong("good_kept", "inside the loop over the calls")(
+    RIGHT,
+    BATCH,
     """try:
     entries = [entry(call, tools[call["tool"]](**call["input"])) for call in reply["calls"]]
 except Exception as problem:
@@ -243,21 +226,21 @@ except Exception as problem:
 history += entries""",
 )
 nothing_runs_after_a_failure = wrong("good_kept", "inside the loop over the calls")(
-    patch(RIGHT, RECORD, f"{RECORD}\nif failed(history[-1]):\n    break")
+    RIGHT, RECORD, f"{RECORD}\nif failed(history[-1]):\n    break"
 )
 unknown_tool_crashes_a_batch = wrong("good_kept", "unknown tool")(
-    patch(RIGHT, EACH, f'calls = reply["calls"]\nfunctions = [tools[call["tool"]] for call in calls]\n{EACH}')
+    RIGHT, EACH, f'calls = reply["calls"]\nfunctions = [tools[call["tool"]] for call in calls]\n{EACH}'
 )
-the_first_failure_told_for_all = with_batch(
-    "good_kept",
-    "and two others",
+the_first_failure_told_for_all = wrong("good_kept", "and two others")(
+    RIGHT,
+    BATCH,
     """entries = one_by_one(tools, reply["calls"])
 first = next((one["result"] for one in entries if failed(one)), None)
 history += [{**one, "result": first} if failed(one) else one for one in entries]""",
 )
-gives_up_after_the_second_failure = with_batch(
-    "good_kept",
-    "and two others",
+gives_up_after_the_second_failure = wrong("good_kept", "and two others")(
+    RIGHT,
+    BATCH,
     """entries = []
 for call in reply["calls"]:
     if sum(map(failed, entries)) < 2:
@@ -265,21 +248,21 @@ for call in reply["calls"]:
 history += entries""",
 )
 failure_of_the_first_ends_the_batch = wrong("good_kept", "and two others")(
-    patch(RIGHT, RECORD, f'{RECORD}\nif call is reply["calls"][0] and failed(history[-1]):\n    break')
+    RIGHT, RECORD, f'{RECORD}\nif call is reply["calls"][0] and failed(history[-1]):\n    break'
 )
 
 # --- wrong: ids that come twice or not at all
 
-results_in_a_dict_by_id = with_batch(
-    "odd_ids",
-    "results stand behind",
+results_in_a_dict_by_id = wrong("odd_ids", "results stand behind")(
+    RIGHT,
+    BATCH,
     """by_id = {call.get("id"): entry(call, run_one(tools, call)) for call in reply["calls"]}
 history += by_id.values()""",
 )
-missing_id_crashes = wrong("odd_ids", "KeyError: 'id'")(patch(RIGHT, ID, 'call["id"]'))
-all_ids_made_anew_where_one_is_odd = with_batch(
-    "odd_ids",
-    "is kept",
+missing_id_crashes = wrong("odd_ids", "KeyError: 'id'")(RIGHT, ID, 'call["id"]')
+all_ids_made_anew_where_one_is_odd = wrong("odd_ids", "is kept")(
+    RIGHT,
+    BATCH,
     """calls = reply["calls"]
 ids = [call.get("id") for call in calls]
 if None not in ids and len(set(ids)) == len(ids):
@@ -291,62 +274,54 @@ else:
 # --- wrong: how it ends
 
 requests_counted_as_steps = wrong("ends", "however many requests")(
-    patch(
-        RIGHT,
-        "for step in range(1, max_steps + 1):",
-        "step = 0\nwhile step < max_steps:\n    step += 1",
-        BATCH,
-        f'{BATCH}\nstep += len(reply["calls"]) - 1',
-        '"steps": max_steps',
-        '"steps": step',
-    )
+    RIGHT,
+    "for step in range(1, max_steps + 1):",
+    "step = 0\nwhile step < max_steps:\n    step += 1",
+    BATCH,
+    f'{BATCH}\nstep += len(reply["calls"]) - 1',
+    '"steps": max_steps',
+    '"steps": step',
 )
 requests_counted_in_what_is_told = wrong("ends", "Where do you count?")(
-    patch(
-        RIGHT,
-        START,
-        f"{START}\ntold = 0",
-        BATCH,
-        f'{BATCH}\ntold += len(reply["calls"][1:])',
-        '"steps": step}',
-        '"steps": step + told}',
-    )
+    RIGHT,
+    START,
+    f"{START}\ntold = 0",
+    BATCH,
+    f'{BATCH}\ntold += len(reply["calls"][1:])',
+    '"steps": step}',
+    '"steps": step + told}',
 )
 interrupt_swallowed_in_a_batch = wrong("ends", "in the middle of a batch")(
-    patch(RIGHT, RUN, f"try:\n    {RUN}\nexcept BaseException as problem:\n    result = str(problem)")
+    RIGHT, RUN, f"try:\n    {RUN}\nexcept BaseException as problem:\n    result = str(problem)"
 )
 first_interrupt_of_a_batch_swallowed = wrong("ends", "was called all the same")(
-    patch(
-        RIGHT,
-        START,
-        f"{START}\npressed = []",
-        RUN,
-        f"""try:
+    RIGHT,
+    START,
+    f"{START}\npressed = []",
+    RUN,
+    f"""try:
     {RUN}
 except KeyboardInterrupt:
     if pressed:
         raise
     pressed.append(call)
     result = "interrupted\"""",
-    )
 )
 
 # --- right
 
 ids_made_unique = right(
-    patch(
-        RIGHT,
-        EACH,
-        'taken = set()\nfor number, call in enumerate(reply["calls"]):',
-        RUN,
-        f"""name = call.get("id") or f"made_{{number}}"
+    RIGHT,
+    EACH,
+    'taken = set()\nfor number, call in enumerate(reply["calls"]):',
+    RUN,
+    f"""name = call.get("id") or f"made_{{number}}"
 while name in taken:
     name += "x"
 taken.add(name)
 {RUN}""",
-        ID,
-        "name",
-    )
+    ID,
+    "name",
 )
 
 
@@ -362,7 +337,7 @@ def at_once(tools, calls):
     return [entry(call, next(results[call["tool"]])) for call in calls]
 
 
-in_threads = right(patch(RIGHT, BATCH, 'history += at_once(tools, reply["calls"])'))
+in_threads = right(RIGHT, BATCH, 'history += at_once(tools, reply["calls"])')
 
 
 @right

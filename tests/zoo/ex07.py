@@ -24,12 +24,12 @@ def compact(history, keep_steps, summarise):
     return [history[0], {"role": "user", "text": summarise(history[1:begin])}, *history[begin:]]
 
 
-def wrong_trim(criterion, named, *edits):
-    return wrong(criterion, named)({"trim": patch(trim, *edits), "compact": compact})
+def wrong_trim(criterion, named):
+    return lambda *edits: wrong(criterion, named)({"trim": patch(trim, *edits), "compact": compact})
 
 
-def wrong_compact(criterion, named, *edits):
-    return wrong(criterion, named)({"trim": trim, "compact": patch(compact, *edits)})
+def wrong_compact(criterion, named):
+    return lambda *edits: wrong(criterion, named)({"trim": trim, "compact": patch(compact, *edits)})
 
 
 # --- wrong: trim
@@ -41,97 +41,71 @@ WHOLE = "return result"
 LEFT_OUT = "{len(text) - 2 * half} characters left out"
 ENDS = f'f"{{text[:half]}} ... {LEFT_OUT} ... {{text[-half:]}}"'
 
-everything_taken_for_text = wrong_trim(
-    "fits",
-    "may be a text, a number, a list or a dict",
-    f"if {IF_KEEP}",
-    f"return result[:max_chars]\nif {IF_KEEP}",
+everything_taken_for_text = wrong_trim("fits", "may be a text, a number, a list or a dict")(
+    f"if {IF_KEEP}", f"return result[:max_chars]\nif {IF_KEEP}"
 )
-shorter_by_one_at_the_limit = wrong_trim("fits", "still fit", f"if {FITS}", f"max_chars -= 1\nif {FITS}")
-one_too_many_let_through = wrong_trim("fits", "From max_chars + 1", FITS, f"{FITS} + isinstance(result, str)")
-bytes_counted = wrong_trim(
-    "fits",
-    "still fit",
+shorter_by_one_at_the_limit = wrong_trim("fits", "still fit")(f"if {FITS}", f"max_chars -= 1\nif {FITS}")
+one_too_many_let_through = wrong_trim("fits", "From max_chars + 1")(FITS, f"{FITS} + isinstance(result, str)")
+bytes_counted = wrong_trim("fits", "still fit")(
     f"if {FITS}",
     f"if len(text.encode()) > max_chars:\n    max_chars = min(max_chars, len(text) - 1)\nif {FITS}",
 )
-never_trims = wrong_trim("fits", "came back as it was", FITS, "len(text) <= 10**9")
-a_dict_that_fits_as_text = wrong_trim("fits", "a dict stays a dict", WHOLE, "return text")
-numbers_as_text = wrong_trim(
-    "fits", "comes back as it is", WHOLE, f"{WHOLE} if isinstance(result, (str, dict, list)) else str(result)"
+never_trims = wrong_trim("fits", "came back as it was")(FITS, "len(text) <= 10**9")
+a_dict_that_fits_as_text = wrong_trim("fits", "a dict stays a dict")(WHOLE, "return text")
+numbers_as_text = wrong_trim("fits", "comes back as it is")(
+    WHOLE, f"{WHOLE} if isinstance(result, (str, dict, list)) else str(result)"
 )
-only_three_items_of_a_list = wrong_trim(
-    "fits",
-    "is not touched",
-    "text = result",
-    "if isinstance(result, list):\n    return result[:3]\ntext = result",
+only_three_items_of_a_list = wrong_trim("fits", "is not touched")(
+    "text = result", "if isinstance(result, list):\n    return result[:3]\ntext = result"
 )
-keep_is_ignored = wrong_trim("fields", "gave", IF_KEEP, "False")
-missing_field_raises = wrong_trim("fields", "passed over", " if name in result", "")
-zeros_not_picked = wrong_trim("fields", "gave", "if name in result", "if result.get(name)")
-picked_and_never_cut = wrong_trim("fields", "may still be too long", FITS, f"{FITS} or ({IF_KEEP})")
-what_was_picked_as_text = wrong_trim(
-    "fields", "a dict stays a dict", WHOLE, "return text if keep and isinstance(result, dict) else result"
+keep_is_ignored = wrong_trim("fields", "gave")(IF_KEEP, "False")
+missing_field_raises = wrong_trim("fields", "passed over")(" if name in result", "")
+zeros_not_picked = wrong_trim("fields", "gave")("if name in result", "if result.get(name)")
+picked_and_never_cut = wrong_trim("fields", "may still be too long")(FITS, f"{FITS} or ({IF_KEEP})")
+what_was_picked_as_text = wrong_trim("fields", "a dict stays a dict")(
+    WHOLE, "return text if keep and isinstance(result, dict) else result"
 )
-keep_only_where_it_is_too_long = wrong_trim(
-    "fields",
-    "also where the whole dict would fit",
-    IF_KEEP,
-    f"{IF_KEEP} and len(json.dumps(result)) > max_chars",
+keep_only_where_it_is_too_long = wrong_trim("fields", "also where the whole dict would fit")(
+    IF_KEEP, f"{IF_KEEP} and len(json.dumps(result)) > max_chars"
 )
-fields_deleted_from_the_given_dict = wrong_trim(
-    "fields", "belongs to the caller", PICKED, "for name in set(result) - set(keep):\n    del result[name]"
+fields_deleted_from_the_given_dict = wrong_trim("fields", "belongs to the caller")(
+    PICKED, "for name in set(result) - set(keep):\n    del result[name]"
 )
-fields_of_a_list = wrong_trim(
-    "fields", "the result is a list", IF_KEEP, "keep and not isinstance(result, str)"
+fields_of_a_list = wrong_trim("fields", "the result is a list")(
+    IF_KEEP, "keep and not isinstance(result, str)"
 )
-fields_of_a_text = wrong_trim("fields", "Only a dict", IF_KEEP, "keep")
-lists_never_cut = wrong_trim("both_ends", "which is no text", FITS, f"isinstance(result, list) or {FITS}")
-small_dicts_never_cut = wrong_trim(
-    "both_ends",
-    "which is no text",
-    f"if {IF_KEEP}",
-    f"if isinstance(result, dict) and len(result) < 3:\n    return result\nif {IF_KEEP}",
+fields_of_a_text = wrong_trim("fields", "Only a dict")(IF_KEEP, "keep")
+lists_never_cut = wrong_trim("both_ends", "which is no text")(FITS, f"isinstance(result, list) or {FITS}")
+small_dicts_never_cut = wrong_trim("both_ends", "which is no text")(
+    f"if {IF_KEEP}", f"if isinstance(result, dict) and len(result) < 3:\n    return result\nif {IF_KEEP}"
 )
-str_for_json = wrong_trim("both_ends", "Which function writes JSON?", "json.dumps(result)", "str(result)")
-only_the_start = wrong_trim(
-    "both_ends",
-    "The end is nearly gone",
-    ENDS,
-    'f"{text[:max_chars]} ({len(text) - max_chars} characters left out)"',
+str_for_json = wrong_trim("both_ends", "Which function writes JSON?")("json.dumps(result)", "str(result)")
+only_the_start = wrong_trim("both_ends", "The end is nearly gone")(
+    ENDS, 'f"{text[:max_chars]} ({len(text) - max_chars} characters left out)"'
 )
-only_the_end = wrong_trim(
-    "both_ends",
-    "The start is nearly gone",
-    ENDS,
-    'f"({len(text) - max_chars} left out) {text[-max_chars:]}"',
+only_the_end = wrong_trim("both_ends", "The start is nearly gone")(
+    ENDS, 'f"({len(text) - max_chars} left out) {text[-max_chars:]}"'
 )
-a_little_more_than_half = wrong_trim(
-    "both_ends", "both ends together", "max_chars // 2", "min(max_chars // 2 + 10, len(text) // 2)"
+a_little_more_than_half = wrong_trim("both_ends", "both ends together")(
+    "max_chars // 2", "min(max_chars // 2 + 10, len(text) // 2)"
 )
-both_ends_whole = wrong_trim(
-    "both_ends",
-    "both ends together",
-    ENDS,
-    'f"{text[:max_chars]}...{len(text) - 2 * max_chars} left out...{text[-max_chars:]}"',
+both_ends_whole = wrong_trim("both_ends", "both ends together")(
+    ENDS, 'f"{text[:max_chars]}...{len(text) - 2 * max_chars} left out...{text[-max_chars:]}"'
 )
-says_nothing = wrong_trim("says_how_much", "stands", f"{LEFT_OUT} ... ", "")
-says_the_whole_length = wrong_trim("says_how_much", "the note says", " - 2 * half", "")
-note_behind_both_ends = wrong_trim(
-    "says_how_much", "behind both ends", ENDS, f'f"{{text[:half]}}{{text[-half:]}} ({LEFT_OUT})"'
+says_nothing = wrong_trim("says_how_much", "stands")(f"{LEFT_OUT} ... ", "")
+says_the_whole_length = wrong_trim("says_how_much", "the note says")(" - 2 * half", "")
+note_behind_both_ends = wrong_trim("says_how_much", "behind both ends")(
+    ENDS, f'f"{{text[:half]}}{{text[-half:]}} ({LEFT_OUT})"'
 )
-note_before_both_ends = wrong_trim(
-    "says_how_much",
-    "before both ends",
-    ENDS,
-    'f"{len(text) - 2 * half} left out: {text[:half]} ... {text[-half:]}"',
+note_before_both_ends = wrong_trim("says_how_much", "before both ends")(
+    ENDS, 'f"{len(text) - 2 * half} left out: {text[:half]} ... {text[-half:]}"'
 )
-one_off_where_the_limit_is_odd = wrong_trim(
-    "says_how_much", "where max_chars is odd", " - 2 * half", " - max_chars"
+one_off_where_the_limit_is_odd = wrong_trim("says_how_much", "where max_chars is odd")(
+    " - 2 * half", " - max_chars"
 )
-one_off_always = wrong_trim("says_how_much", "less both", "2 * half", "2 * half + 1")
-counts_the_keys_of_a_dict = wrong_trim(
-    "says_how_much", "less both", "len(text) - 2 * half", "abs(len(result) - 2 * half)"
+one_off_always = wrong_trim("says_how_much", "less both")("2 * half", "2 * half + 1")
+counts_the_keys_of_a_dict = wrong_trim("says_how_much", "less both")(
+    "len(text) - 2 * half", "abs(len(result) - 2 * half)"
 )
 
 # --- wrong: compact
@@ -142,80 +116,71 @@ OLD = "history[1:begin]"
 NOTE = f'{{"role": "user", "text": summarise({OLD})}}'
 SHORT = f"return [history[0], {NOTE}, *history[begin:]]"
 
-always_summarises = wrong_compact(
-    "nothing_old",
-    "What came back was right",
-    "places = ",
-    "text = summarise(history[1:])\nplaces = ",
-    f"summarise({OLD})",
-    "text",
+always_summarises = wrong_compact("nothing_old", "What came back was right")(
+    "places = ", "text = summarise(history[1:])\nplaces = ", f"summarise({OLD})", "text"
 )
-one_step_too_many_kept = wrong_compact(
-    "nothing_old", "was not called", "<= keep_steps", "<= keep_steps + 1", "-keep_steps", "-keep_steps - 1"
+one_step_too_many_kept = wrong_compact("nothing_old", "was not called")(
+    "<= keep_steps", "<= keep_steps + 1", "-keep_steps", "-keep_steps - 1"
 )
-entries_counted = wrong_compact("nothing_old", "Do you count entries?", PLACES, "range(1, len(history))")
-exactly_so_many_steps_are_too_many = wrong_compact("nothing_old", "with `<=`?", "<=", "<")
-one_step_too_few_kept = wrong_compact("last_steps", "word for word", "-keep_steps", "1 - keep_steps")
-goal_summarised_away = wrong_compact("last_steps", "goal stays first", "[history[0], ", "[")
-summary_before_the_goal = wrong_compact(
-    "last_steps", "goal stays first", f"history[0], {NOTE}", f"{NOTE}, history[0]"
+entries_counted = wrong_compact("nothing_old", "Do you count entries?")(PLACES, "range(1, len(history))")
+exactly_so_many_steps_are_too_many = wrong_compact("nothing_old", "with `<=`?")("<=", "<")
+one_step_too_few_kept = wrong_compact("last_steps", "word for word")("-keep_steps", "1 - keep_steps")
+goal_summarised_away = wrong_compact("last_steps", "goal stays first")("[history[0], ", "[")
+summary_before_the_goal = wrong_compact("last_steps", "goal stays first")(
+    f"history[0], {NOTE}", f"{NOTE}, history[0]"
 )
-first_steps_kept = wrong_compact(
-    "last_steps", "word for word", "*history[begin:]", "*history[1 : 1 + len(history) - begin]"
+first_steps_kept = wrong_compact("last_steps", "word for word")(
+    "*history[begin:]", "*history[1 : 1 + len(history) - begin]"
 )
-history_changed_in_place = wrong_compact(
-    "last_steps", "new list", SHORT, f"{SHORT.replace('return', 'history[:] =')}\nreturn history"
+history_changed_in_place = wrong_compact("last_steps", "new list")(
+    SHORT, f"{SHORT.replace('return', 'history[:] =')}\nreturn history"
 )
-last_entries_kept_for_steps = wrong_compact(
-    "last_steps", "Do you count entries?", "places[-keep_steps]", "len(history) - keep_steps"
+last_entries_kept_for_steps = wrong_compact("last_steps", "Do you count entries?")(
+    "places[-keep_steps]", "len(history) - keep_steps"
 )
-summary_left_out = wrong_compact(
-    "summary", "not in it", SHORT, f"summarise({OLD})\nreturn [history[0], *history[begin:]]"
+summary_left_out = wrong_compact("summary", "not in it")(
+    SHORT, f"summarise({OLD})\nreturn [history[0], *history[begin:]]"
 )
-summarises_each_entry = wrong_compact(
-    "summary", "times", f"summarise({OLD})", f"[summarise([entry]) for entry in {OLD}][0]"
+summarises_each_entry = wrong_compact("summary", "times")(
+    f"summarise({OLD})", f"[summarise([entry]) for entry in {OLD}][0]"
 )
-summarises_everything = wrong_compact("summary", "kept word for word", OLD, "history")
-oldest_step_lost = wrong_compact("summary", "or it is lost", OLD, "history[3:begin]")
-summary_as_a_bare_text = wrong_compact("summary", "entry like a note", NOTE, f"summarise({OLD})")
-goal_summarised_too = wrong_compact("summary", "with the goal in it", OLD, "history[:begin]")
-summarise_gets_entries_backwards = wrong_compact("summary", "in order", OLD, f"{OLD}[::-1]")
-summary_said_by_the_model = wrong_compact("summary", "The model did not say this", '"user"', '"model"')
-a_second_note_beside_the_summary = wrong_compact(
-    "summary", "One entry stands in place", NOTE, f'{NOTE}, {{"role": "user", "text": "Go on."}}'
+summarises_everything = wrong_compact("summary", "kept word for word")(OLD, "history")
+oldest_step_lost = wrong_compact("summary", "or it is lost")(OLD, "history[3:begin]")
+summary_as_a_bare_text = wrong_compact("summary", "entry like a note")(NOTE, f"summarise({OLD})")
+goal_summarised_too = wrong_compact("summary", "with the goal in it")(OLD, "history[:begin]")
+summarise_gets_entries_backwards = wrong_compact("summary", "in order")(OLD, f"{OLD}[::-1]")
+summary_said_by_the_model = wrong_compact("summary", "The model did not say this")('"user"', '"model"')
+a_second_note_beside_the_summary = wrong_compact("summary", "One entry stands in place")(
+    NOTE, f'{NOTE}, {{"role": "user", "text": "Go on."}}'
 )
-summary_before_the_first_step_lost = wrong_compact(
-    "summary", "an earlier summary too", OLD, "history[places[0] : begin]"
+summary_before_the_first_step_lost = wrong_compact("summary", "an earlier summary too")(
+    OLD, "history[places[0] : begin]"
 )
-summary_cut_at_200 = wrong_compact(
-    "summary", "the words of the summary", f"summarise({OLD})", f"summarise({OLD})[:200]"
+summary_cut_at_200 = wrong_compact("summary", "the words of the summary")(
+    f"summarise({OLD})", f"summarise({OLD})[:200]"
 )
-answer_counted_as_a_step = wrong_compact("whole_steps", "is no step", BEGINS, '"type" in entry')
-everything_of_the_model_counted = wrong_compact(
-    "whole_steps", "is no step", BEGINS, 'entry["role"] == "model"'
+answer_counted_as_a_step = wrong_compact("whole_steps", "is no step")(BEGINS, '"type" in entry')
+everything_of_the_model_counted = wrong_compact("whole_steps", "is no step")(
+    BEGINS, 'entry["role"] == "model"'
 )
-an_answer_inside_counted = wrong_compact(
-    "whole_steps", "is no step", "(history) if", "(history[:-1]) if", BEGINS, '"type" in entry'
+an_answer_inside_counted = wrong_compact("whole_steps", "is no step")(
+    "(history) if", "(history[:-1]) if", BEGINS, '"type" in entry'
 )
-history_of_batches_changed_in_place = wrong_compact(
-    "whole_steps",
-    "new list",
+history_of_batches_changed_in_place = wrong_compact("whole_steps", "new list")(
     SHORT,
     f"""{SHORT.replace("return", "short =")}
 if any(entry.get("type") == "tools" for entry in history):
     history[:] = short
 return short""",
 )
-two_entries_a_step = wrong_compact(
-    "whole_steps",
-    "Do not count entries",
+two_entries_a_step = wrong_compact("whole_steps", "Do not count entries")(
     "len(places) <= keep_steps",
     "len(history) <= 1 + 2 * keep_steps",
     "places[-keep_steps]",
     "len(history) - 2 * keep_steps",
 )
-single_requests_alone_begin_a_step = wrong_compact(
-    "whole_steps", "Do not count entries", 'in ("tool", "tools")', '== "tool"'
+single_requests_alone_begin_a_step = wrong_compact("whole_steps", "Do not count entries")(
+    'in ("tool", "tools")', '== "tool"'
 )
 
 # --- right
