@@ -11,9 +11,18 @@ from pathlib import Path
 import pytest
 
 from agentlib.course.cli import main
+from agentlib.course.errors import GradebookError
 from agentlib.course.exercises import EXERCISES
-from agentlib.course.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
-from agentlib.course.grading.gradebook import GradebookProblem, read_rows
+from agentlib.course.grading import (
+    BACKENDS,
+    Batch,
+    Limits,
+    Row,
+    grade_folder,
+    temporary_sandbox_root,
+    write_results,
+)
+from agentlib.course.grading.gradebook import read_rows
 
 pytest.importorskip(
     "nbgrader",
@@ -76,9 +85,9 @@ def course(tmp_path_factory):
 @pytest.fixture(scope="module")
 def graded(course):
     """The folder with our grades of what was handed in."""
-    with temporary_home() as home:
+    with temporary_sandbox_root() as root:
         out = course.folder / "results"
-        batch = Batch(course.folder / "submitted", out, RUNGS[-1], home, Limits(), workers=2)
+        batch = Batch(course.folder / "submitted", out, BACKENDS[-1], root, Limits(), workers=2)
         write_results(grade_folder(batch, ThreadPoolExecutor), out)
     return out
 
@@ -228,10 +237,10 @@ def test_a_gradebook_that_is_not_there_is_not_made(tmp_path, capsys):
 
 @pytest.mark.parametrize("content", ["", "[1]", "{}x", '[{"student": "ann"}]', '[{"notes": []}]'])
 def test_results_of_another_kind_are_said(tmp_path, content):
-    with pytest.raises(GradebookProblem, match="--out"):
+    with pytest.raises(GradebookError, match="--out"):
         read_rows(tmp_path)
     (tmp_path / "grades.json").write_text(content)
-    with pytest.raises(GradebookProblem, match="not written by this version"):
+    with pytest.raises(GradebookError, match="not written by this version"):
         read_rows(tmp_path)
 
 

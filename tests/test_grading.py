@@ -1,4 +1,4 @@
-"""The border, the child's home, the ladder and what is run: the parts of grading, one by one."""
+"""The channel, the sandbox root, the selection and what is run: the parts of grading, one by one."""
 
 import contextlib
 import dataclasses
@@ -12,28 +12,27 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.course.errors import NotebookError
+from agentlib.course.errors import ChildEndedError, NotebookError, ProtocolError, SandboxError
 from agentlib.course.exercises import EXERCISES, FRESH_DIR
 from agentlib.course.grading import (
-    RUNGS,
+    BACKENDS,
     Limits,
-    SandboxError,
     banner,
-    choose_rung,
+    choose_backend,
     grade_notebook,
-    temporary_home,
+    temporary_sandbox_root,
 )
-from agentlib.course.grading.channel import Child, ChildEndedError, ProtocolError
+from agentlib.course.grading.channel import Child
 from agentlib.course.grading.grade import seed_for
 from agentlib.course.grading.sandbox import PROMISES, bubblewrap_command, is_root
 from agentlib.course.grading.sandbox_root import course_version, is_running, remove_leftovers
 from agentlib.course.grading.sandboxed import checked
-from agentlib.course.grading.selection import try_rung
+from agentlib.course.grading.selection import try_backend
 from agentlib.course.grading.submission import (
-    MOST_CELLS,
-    MOST_CODE,
-    MOST_PARTS,
-    MOST_VALUES,
+    MAX_CELLS,
+    MAX_CODE_CHARS,
+    MAX_PARTS,
+    MAX_VALUES,
     defines,
     exercise_in,
     plan,
@@ -43,21 +42,21 @@ from tests.hostile.submissions import HONEST, code_cell, notebook
 
 ROOT = Path(__file__).parent.parent
 EX01 = EXERCISES["ex01_write_the_loop"]
-LAST = RUNGS[-1]
+LAST = BACKENDS[-1]
 SHORT = Limits(cell_seconds=2.0, call_seconds=1.0, grace_seconds=0.5, wall_seconds=20.0)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="grading is tried on Linux and macOS")
 
 
 @pytest.fixture(scope="module")
-def home():
-    with temporary_home() as made:
+def root():
+    with temporary_sandbox_root() as made:
         yield made
 
 
 @pytest.fixture
-def child(home):
-    made = Child(LAST, home, SHORT, time.monotonic() + 20)
+def child(root):
+    made = Child(LAST, root, SHORT, time.monotonic() + 20)
     yield made
     made.end()
 
@@ -77,10 +76,10 @@ def call(child, function, *args, called=None, seconds=2):
     return child.ask({"do": "call", "request": request, "seconds": seconds}, seconds + 0.5, called)
 
 
-# --- the border
+# --- the channel
 
 
-def test_a_function_behind_the_border_is_called_and_calls_back(child):
+def test_a_function_behind_the_channel_is_called_and_calls_back(child):
     run(child, "def f(model, n):\n    return [model([n]), model([n + 1])]", "f")
     seen = []
 
@@ -105,9 +104,9 @@ def test_an_error_that_the_player_raises_is_raised_in_the_child(child):
     )
 
 
-def test_a_message_of_just_the_longest_size_passes_and_one_byte_more_does_not(home):
+def test_a_message_of_just_the_longest_size_passes_and_one_byte_more_does_not(root):
     limits = dataclasses.replace(SHORT, message_bytes=2_000)
-    child = Child(LAST, home, limits, time.monotonic() + 20)
+    child = Child(LAST, root, limits, time.monotonic() + 20)
     try:
         run(child, "def f(n):\n    return 'a' * n", "f")
         around = len(json.dumps({"id": 3, "outcome": {"returned": "", "type": "str", "changed": []}})) + 1
@@ -156,9 +155,9 @@ def test_a_thread_that_goes_on_after_its_function_gets_no_answer_and_disturbs_no
     assert call(child, "end")["returned"] == ["the function has ended already"]
 
 
-def test_what_is_too_long_to_be_asked_raises_in_the_learners_own_line(home):
+def test_what_is_too_long_to_be_asked_raises_in_the_learners_own_line(root):
     limits = dataclasses.replace(SHORT, message_bytes=2_000)
-    child = Child(LAST, home, limits, time.monotonic() + 20)
+    child = Child(LAST, root, limits, time.monotonic() + 20)
     try:
         run(child, "def f(model):\n    return model(['a' * 5_000])", "f")
         raised = call(child, "f", {"$call": "model"}, called=lambda *_: {"gave": 1})["raised"]
@@ -168,9 +167,9 @@ def test_what_is_too_long_to_be_asked_raises_in_the_learners_own_line(home):
         child.end()
 
 
-def test_what_is_sent_is_counted_as_the_memory_that_it_takes(home):
+def test_what_is_sent_is_counted_as_the_memory_that_it_takes(root):
     limits = dataclasses.replace(SHORT, log_mb=1)
-    child = Child(LAST, home, limits, time.monotonic() + 20)
+    child = Child(LAST, root, limits, time.monotonic() + 20)
     source = "def f(model, n, part):\n    for _ in range(n):\n        model([part] * 1_000)"
 
     def answered(name, args, kwargs):
@@ -186,14 +185,14 @@ def test_what_is_sent_is_counted_as_the_memory_that_it_takes(home):
         child.end()
 
 
-def test_nothing_more_is_run_of_a_submission_that_has_sent_too_much(home):
+def test_nothing_more_is_run_of_a_submission_that_has_sent_too_much(root):
     sends = HONEST.replace("model(history)", "model(history if len(history) < 20 else [[]] * 100_000)")
-    row = grade_notebook(notebook(sends), EX01, LAST, home, dataclasses.replace(SHORT, log_mb=4))
+    row = grade_notebook(notebook(sends), EX01, LAST, root, dataclasses.replace(SHORT, log_mb=4))
     assert (row.status, row.points) == ("crashed", 6)
     assert "No more of it was run: it sent too much." in row.notes
 
 
-def test_a_process_with_very_many_open_files_can_grade(home):
+def test_a_process_with_very_many_open_files_can_grade(root):
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2_000), hard))
@@ -201,11 +200,11 @@ def test_a_process_with_very_many_open_files_can_grade(home):
         stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for _ in range(1_100):
             stack.enter_context(open(os.devnull))
-        assert grade_notebook(notebook(), EX01, LAST, home, SHORT).points == 10
+        assert grade_notebook(notebook(), EX01, LAST, root, SHORT).points == 10
 
 
-def test_more_calls_than_are_allowed_end_the_child(home):
-    child = Child(LAST, home, dataclasses.replace(SHORT, messages=5), time.monotonic() + 20)
+def test_more_calls_than_are_allowed_end_the_child(root):
+    child = Child(LAST, root, dataclasses.replace(SHORT, messages=5), time.monotonic() + 20)
     run(child, "def f(model, n):\n    return [model() for _ in range(n)]", "f")
     assert len(call(child, "f", {"$call": "model"}, 5, called=lambda *_: {"gave": 1})["returned"]) == 5
     with pytest.raises(ChildEndedError, match="too often"):
@@ -233,8 +232,8 @@ def command_lines():
             continue
 
 
-def test_a_child_over_its_memory_is_ended(home):
-    child = Child(LAST, home, dataclasses.replace(SHORT, memory_mb=300), time.monotonic() + 20)
+def test_a_child_over_its_memory_is_ended(root):
+    child = Child(LAST, root, dataclasses.replace(SHORT, memory_mb=300), time.monotonic() + 20)
     source = (
         "import subprocess, sys\nchildren = []\ndef f():\n    for _ in range(4):\n        children.append("
     )
@@ -247,8 +246,8 @@ def test_a_child_over_its_memory_is_ended(home):
         call(child, "f", seconds=10)
 
 
-def test_what_it_prints_is_kept_up_to_the_limit_and_counted(home):
-    child = Child(LAST, home, dataclasses.replace(SHORT, output_bytes=1_000), time.monotonic() + 20)
+def test_what_it_prints_is_kept_up_to_the_limit_and_counted(root):
+    child = Child(LAST, root, dataclasses.replace(SHORT, output_bytes=1_000), time.monotonic() + 20)
     run(child, "import os\nfor _ in range(100): os.write(1, b'a' * 100)")
     until = time.monotonic() + 5
     while child.printed_bytes < 10_000 and time.monotonic() < until:
@@ -258,17 +257,17 @@ def test_what_it_prints_is_kept_up_to_the_limit_and_counted(home):
 
 
 def test_a_call_when_none_is_wanted_is_forged(child):
-    source = "import gc, json\nborder = next(o for o in gc.get_objects() if type(o).__name__ == 'Border')\n"
-    source += "border.send({'id': 2, 'n': 1, 'call': 'model', 'args': [], 'kwargs': {}})"
+    source = "import gc, json\nchannel = next(o for o in gc.get_objects() if type(o).__name__ == 'Channel')\n"
+    source += "channel.send({'id': 2, 'n': 1, 'call': 'model', 'args': [], 'kwargs': {}})"
     with pytest.raises(ProtocolError, match="out of turn"):
         run(child, source)
 
 
 @pytest.mark.parametrize("number", [0, 2, "1", None])
 def test_a_call_with_another_number_than_the_next_is_forged(child, number):
-    source = "import gc\nborder = next(o for o in gc.get_objects() if type(o).__name__ == 'Border')\n"
-    source += "def f(model):\n    border.send({'id': 3, 'call': 'model', 'args': [], 'kwargs': {}, "
-    run(child, source + f"'n': {number!r}}})\n    return border.read()", "f")
+    source = "import gc\nchannel = next(o for o in gc.get_objects() if type(o).__name__ == 'Channel')\n"
+    source += "def f(model):\n    channel.send({'id': 3, 'call': 'model', 'args': [], 'kwargs': {}, "
+    run(child, source + f"'n': {number!r}}})\n    return channel.read()", "f")
     with pytest.raises(ProtocolError, match="out of turn"):
         call(child, "f", {"$call": "model"}, called=lambda *_: {"gave": 1})
 
@@ -297,11 +296,11 @@ def test_an_outcome_is_brought_into_the_form_that_criteria_know():
     assert raised == {"type": "A" * 300, "message": "", "code": "", "place": "", "line": 0}
 
 
-# --- the child's home
+# --- the sandbox root
 
 
-def test_the_home_holds_no_checks_no_grader_no_solutions_and_no_tests(home):
-    names = {path.relative_to(home.folder).as_posix() for path in home.folder.rglob("*")}
+def test_the_sandbox_root_holds_no_checks_no_grader_no_solutions_and_no_tests(root):
+    names = {path.relative_to(root.folder).as_posix() for path in root.folder.rglob("*")}
     assert "agentlib/labs/blue_mugs.py" in names
     for word in ("ex0", "checking", "grading", "solutions", "tests", "fake_data", "fresh"):
         assert [name for name in names if word in name] == []
@@ -367,9 +366,9 @@ def test_a_value_that_is_not_plain_crosses_in_its_plain_form(child, source, show
     assert call(child, "f")["returned"] == shown
 
 
-def test_agentlib_comes_from_the_home_though_the_project_is_installed(child, home):
+def test_agentlib_comes_from_the_sandbox_root_though_the_project_is_installed(child, root):
     run(child, "import agentlib\ndef f():\n    return agentlib.__file__", "f")
-    assert call(child, "f")["returned"] == str(home.folder / "agentlib" / "__init__.py")
+    assert call(child, "f")["returned"] == str(root.folder / "agentlib" / "__init__.py")
 
 
 def test_what_a_killed_batch_left_is_removed_and_nothing_else(tmp_path):
@@ -488,10 +487,10 @@ def refused(data: bytes) -> str:
 
 
 def test_as_much_as_is_read_outside_of_the_sandbox_is_read_and_one_more_is_not():
-    assert refused(of_cells(*["x"] * MOST_CELLS)) == ""
-    assert "1,001 code cells" in refused(of_cells(*["x"] * (MOST_CELLS + 1)))
-    assert refused(of_cells("#" * (MOST_CODE - 1), "x")) == ""
-    assert "300,001 characters" in refused(of_cells("#" * MOST_CODE, "x"))
+    assert refused(of_cells(*["x"] * MAX_CELLS)) == ""
+    assert "1,001 code cells" in refused(of_cells(*["x"] * (MAX_CELLS + 1)))
+    assert refused(of_cells("#" * (MAX_CODE_CHARS - 1), "x")) == ""
+    assert "300,001 characters" in refused(of_cells("#" * MAX_CODE_CHARS, "x"))
 
 
 def in_parts(piece: str, count: int) -> bytes:
@@ -502,18 +501,18 @@ def in_parts(piece: str, count: int) -> bytes:
 def test_a_notebook_of_more_parts_than_somebody_wrote_is_refused(piece):
     each = piece.count("[") + piece.count("{")
     around = 3  # the notebook, its cells and the list
-    assert refused(in_parts(piece, (MOST_PARTS - around) // each)) == ""
-    assert "more parts" in refused(in_parts(piece, (MOST_PARTS - around) // each + 1))
+    assert refused(in_parts(piece, (MAX_PARTS - around) // each)) == ""
+    assert "more parts" in refused(in_parts(piece, (MAX_PARTS - around) // each + 1))
 
 
 @pytest.mark.parametrize("piece", ["1", '"[{,"'])
 def test_a_notebook_of_more_values_than_somebody_wrote_is_refused(piece):
-    assert refused(in_parts(piece, MOST_VALUES - 10)) == ""
-    assert "more parts" in refused(in_parts(piece, MOST_VALUES + 10))
+    assert refused(in_parts(piece, MAX_VALUES - 10)) == ""
+    assert "more parts" in refused(in_parts(piece, MAX_VALUES + 10))
 
 
 def test_what_stands_in_quotes_is_no_part():
-    assert refused(of_cells(more=', "page": "' + r"{\"a\": [1,2]}, " * MOST_PARTS + '"')) == ""
+    assert refused(of_cells(more=', "page": "' + r"{\"a\": [1,2]}, " * MAX_PARTS + '"')) == ""
     assert "JSON breaks off" in refused(b'{"a": "' + b'\\"' * 5_000_000)
 
 
@@ -545,17 +544,17 @@ def test_an_exercise_is_told_by_the_marks_of_its_cells():
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "solutions").glob("ex*.ipynb")), ids=lambda path: path.stem[:4]
 )
-def test_every_solution_gets_full_points_and_every_fresh_exercise_is_not_started(path, home):
+def test_every_solution_gets_full_points_and_every_fresh_exercise_is_not_started(path, root):
     exercise = EXERCISES[path.stem]
-    row = grade_notebook(path.read_bytes(), exercise, LAST, home, seed=5)
+    row = grade_notebook(path.read_bytes(), exercise, LAST, root, seed=5)
     assert (row.status, row.points, row.notes) == ("graded", exercise.max_points, ())
-    row = grade_notebook((ROOT / "exercises" / path.name).read_bytes(), exercise, LAST, home, seed=5)
+    row = grade_notebook((ROOT / "exercises" / path.name).read_bytes(), exercise, LAST, root, seed=5)
     assert (row.status, row.points) == ("not started", 0)
 
 
-def test_a_grade_can_be_repeated_with_its_seed(home):
+def test_a_grade_can_be_repeated_with_its_seed(root):
     wrong = notebook(HONEST.replace("history.append(reply)", "pass"))
-    rows = [grade_notebook(wrong, EX01, LAST, home, seed=seed) for seed in (1, 1, 2)]
+    rows = [grade_notebook(wrong, EX01, LAST, root, seed=seed) for seed in (1, 1, 2)]
     seen = [[result["seen"] for result in row.report["results"]] for row in rows]
     assert seen[0] == seen[1]
     assert seen[0] != seen[2]
@@ -573,95 +572,97 @@ def test_seeds_differ_by_student_by_exercise_and_by_batch():
     assert seed_for("\udcff", "ex01") >= 0
 
 
-def test_nothing_more_is_run_when_the_time_for_everything_is_over(home):
+def test_nothing_more_is_run_when_the_time_for_everything_is_over(root):
     limits = dataclasses.replace(SHORT, wall_seconds=1.0, call_seconds=5.0)
     slow = notebook(HONEST.replace("reply = model", "import time; time.sleep(0.4)\n        reply = model"))
-    row = grade_notebook(slow, EX01, LAST, home, limits)
+    row = grade_notebook(slow, EX01, LAST, root, limits)
     assert row.status == "timed out"
     assert row.seconds < 4
 
 
-def test_a_file_that_is_too_large_is_not_read(home):
+def test_a_file_that_is_too_large_is_not_read(root):
     limits = dataclasses.replace(SHORT, notebook_mb=1)
-    assert grade_notebook(b"x" * 1_000_001, EX01, LAST, home, limits).status == "unreadable"
-    assert "more than" not in grade_notebook(b"x" * 1_000_000, EX01, LAST, home, limits).notes[0]
+    assert grade_notebook(b"x" * 1_000_001, EX01, LAST, root, limits).status == "unreadable"
+    assert "more than" not in grade_notebook(b"x" * 1_000_000, EX01, LAST, root, limits).notes[0]
 
 
-# --- the ladder
+# --- the selection
 
 
 @pytest.mark.parametrize("promise", ["files", "network", "processes"])
-def test_a_promise_that_is_not_kept_is_found(home, promise):
+def test_a_promise_that_is_not_kept_is_found(root, promise):
     boast = dataclasses.replace(LAST, keeps=frozenset({promise}))
-    assert PROMISES[promise] in try_rung(boast, home, SHORT)
+    assert PROMISES[promise] in try_backend(boast, root, SHORT)
 
 
-def test_a_rung_that_does_not_start_is_passed_over(home):
-    def start(home, limits):
+def test_a_backend_that_does_not_start_is_passed_over(root):
+    def start(root, limits):
         raise FileNotFoundError("no such program")
 
-    broken = dataclasses.replace(RUNGS[0], name="broken", available=lambda: "", start=start)
-    choice = choose_rung(home, SHORT, rungs=(broken, LAST))
-    assert choice.rung is LAST
-    assert choice.passed_over == (("broken", "did not run here (no such program)"),)
+    broken = dataclasses.replace(BACKENDS[0], name="broken", available=lambda: "", start=start)
+    selection = choose_backend(root, SHORT, backends=(broken, LAST))
+    assert selection.backend is LAST
+    assert selection.passed_over == (("broken", "did not run here (no such program)"),)
 
 
-def test_where_a_cell_does_not_run_the_hint_leads_to_it(home):
-    row = grade_notebook(notebook("def run_agent(model:"), EX01, LAST, home)
+def test_where_a_cell_does_not_run_the_hint_leads_to_it(root):
+    row = grade_notebook(notebook("def run_agent(model:"), EX01, LAST, root)
     (red,) = [one for one in row.report["results"] if one["status"] == "not yet"]
     assert "invalid syntax" in red["seen"] or "was never closed" in red["seen"]
     assert "Which cell is the first that does not run?" in red["hints"][0]
 
 
-def test_the_ladder_goes_no_lower_than_is_required(home):
-    works = dict.fromkeys((rung.name for rung in RUNGS), "is not there")
+def test_the_selection_goes_no_lower_than_is_required(root):
+    works = dict.fromkeys((backend.name for backend in BACKENDS), "is not there")
 
-    def trial(rung, home, limits):
-        return works[rung.name]
+    def trial(backend, root, limits):
+        return works[backend.name]
 
     works["time limit"] = ""
-    assert choose_rung(home, SHORT, trial=trial).rung.name == "time limit"
+    assert choose_backend(root, SHORT, trial=trial).backend.name == "time limit"
     with pytest.raises(SandboxError, match="bubblewrap: is not there"):
-        choose_rung(home, SHORT, require="bubblewrap", trial=trial)
+        choose_backend(root, SHORT, require="bubblewrap", trial=trial)
     with pytest.raises(SandboxError):
-        choose_rung(home, SHORT, require="resource limits", trial=trial)
+        choose_backend(root, SHORT, require="resource limits", trial=trial)
     works["resource limits"] = ""
-    assert choose_rung(home, SHORT, require="resource limits", trial=trial).rung.name == "resource limits"
+    assert (
+        choose_backend(root, SHORT, require="resource limits", trial=trial).backend.name == "resource limits"
+    )
     works["bubblewrap"] = ""
-    assert choose_rung(home, SHORT, require="resource limits", trial=trial).rung.name == "bubblewrap"
-    assert choose_rung(home, SHORT, only="time limit", trial=trial).rung.name == "time limit"
+    assert choose_backend(root, SHORT, require="resource limits", trial=trial).backend.name == "bubblewrap"
+    assert choose_backend(root, SHORT, only="time limit", trial=trial).backend.name == "time limit"
     with pytest.raises(SandboxError, match='"time limit" is weaker than "resource limits"'):
-        choose_rung(home, SHORT, require="resource limits", only="time limit", trial=trial)
-    same = choose_rung(home, SHORT, require="resource limits", only="resource limits", trial=trial)
-    assert same.rung.name == "resource limits"
+        choose_backend(root, SHORT, require="resource limits", only="time limit", trial=trial)
+    same = choose_backend(root, SHORT, require="resource limits", only="resource limits", trial=trial)
+    assert same.backend.name == "resource limits"
     with pytest.raises(ValueError, match="magic"):
-        choose_rung(home, SHORT, require="magic", trial=trial)
+        choose_backend(root, SHORT, require="magic", trial=trial)
 
 
-def test_the_banner_says_what_is_not_ensured(home):
-    choice = choose_rung(home, SHORT, only="time limit", trial=lambda *_: "")
-    said = banner(choice)
+def test_the_banner_says_what_is_not_ensured(root):
+    selection = choose_backend(root, SHORT, only="time limit", trial=lambda *_: "")
+    said = banner(selection)
     assert "time limit" in said
     assert "NOT ensured" in said
     assert "no network" in said.split("NOT ensured")[1]
-    assert "NOT ensured" not in banner(choose_rung(home, SHORT, only="bubblewrap", trial=lambda *_: ""))
+    assert "NOT ensured" not in banner(choose_backend(root, SHORT, only="bubblewrap", trial=lambda *_: ""))
 
 
-def test_root_keeps_only_the_rights_to_become_another_user(home):
-    words = bubblewrap_command(home, SHORT, root=True, filter_fd=None)
+def test_root_keeps_only_the_rights_to_become_another_user(root):
+    words = bubblewrap_command(root, SHORT, as_root=True, filter_fd=None)
     assert "--unshare-user" not in words
     assert [words[n + 1] for n, word in enumerate(words) if word == "--cap-add"] == [
         "CAP_SETUID",
         "CAP_SETGID",
     ]
-    words = bubblewrap_command(home, SHORT, root=False, filter_fd=None)
+    words = bubblewrap_command(root, SHORT, as_root=False, filter_fd=None)
     assert "--unshare-user" in words
     assert "--cap-add" not in words
 
 
-@pytest.mark.skipif(bool(RUNGS[0].available()), reason=f"bubblewrap {RUNGS[0].available()}")
-def test_in_bubblewrap_the_code_is_nobody_and_sees_nothing(home):
-    child = Child(RUNGS[0], home, SHORT, time.monotonic() + 20)
+@pytest.mark.skipif(bool(BACKENDS[0].available()), reason=f"bubblewrap {BACKENDS[0].available()}")
+def test_in_bubblewrap_the_code_is_nobody_and_sees_nothing(root):
+    child = Child(BACKENDS[0], root, SHORT, time.monotonic() + 20)
     try:
         source = "import os, sys\ndef f():\n    return {'user': os.getuid(), 'top': sorted(os.listdir('/')), "
         source += "'names': sorted(os.environ), 'pids': [p for p in os.listdir('/proc') if p.isdigit()], "
@@ -684,25 +685,25 @@ def test_in_bubblewrap_the_code_is_nobody_and_sees_nothing(home):
 GRADER = """
 import sys, time
 from pathlib import Path
-from agentlib.course.grading import RUNGS, Home, Limits
+from agentlib.course.grading import BACKENDS, SandboxRoot, Limits
 from agentlib.course.grading.channel import Child
-home = Home(Path(sys.argv[1]), tuple(map(Path, sys.argv[2:])))
-child = Child(RUNGS[0], home, Limits(cell_seconds=60), time.monotonic() + 60)
+root = SandboxRoot(Path(sys.argv[1]), tuple(map(Path, sys.argv[2:])))
+child = Child(BACKENDS[0], root, Limits(cell_seconds=60), time.monotonic() + 60)
 print(child.pid, flush=True)
 source = "import signal\\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))\\nwhile True: pass"
 child.ask({"do": "cells", "cells": [{"number": 1, "source": source}], "functions": [], "seconds": 60}, 60)
 """
 
 
-@pytest.mark.skipif(bool(RUNGS[0].available()), reason=f"bubblewrap {RUNGS[0].available()}")
-def test_what_is_in_bubblewrap_ends_when_the_grader_is_killed(home):
-    command = [sys.executable, "-c", GRADER, str(home.folder), *map(str, home.packages)]
+@pytest.mark.skipif(bool(BACKENDS[0].available()), reason=f"bubblewrap {BACKENDS[0].available()}")
+def test_what_is_in_bubblewrap_ends_when_the_grader_is_killed(root):
+    command = [sys.executable, "-c", GRADER, str(root.folder), *map(str, root.packages)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as grader:
         assert int(grader.stdout.readline()) > 0
         time.sleep(0.3)  # it is in its loop now
         grader.kill()
-    mark = str(home.folder).encode()
+    mark = str(root.folder).encode()
     until = time.monotonic() + 10
     while any(mark in line for line in command_lines()) and time.monotonic() < until:
         time.sleep(0.05)

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.course.grading import RUNGS, Limits, choose_rung, containers, temporary_home
-from agentlib.course.grading.channel import Child, ChildEndedError
+from agentlib.course.errors import ChildEndedError
+from agentlib.course.grading import BACKENDS, Limits, choose_backend, containers, temporary_sandbox_root
+from agentlib.course.grading.channel import Child
 from agentlib.course.grading.containers import (
     IMAGE,
     client_environment,
@@ -26,20 +27,22 @@ from agentlib.course.grading.containers import (
     remove_container,
 )
 from agentlib.course.grading.sandbox import ENVIRONMENT
-from agentlib.course.grading.selection import try_rung
+from agentlib.course.grading.selection import try_backend
 
 ROOT = Path(__file__).parent.parent
-DOCKER, PODMAN = (next(rung for rung in RUNGS if rung.name == name) for name in ("docker", "podman"))
+DOCKER, PODMAN = (
+    next(backend for backend in BACKENDS if backend.name == name) for name in ("docker", "podman")
+)
 SHORT = Limits(cell_seconds=5.0, call_seconds=1.0, grace_seconds=0.5, wall_seconds=20.0, processes=8)
 HOME = Path("/home of a child")
-WORKING = [rung for rung in (DOCKER, PODMAN) if not rung.available()]
+WORKING = [backend for backend in (DOCKER, PODMAN) if not backend.available()]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the program that plays docker needs a shell")
 
 
 @pytest.fixture(scope="module")
-def home():
-    with temporary_home() as made:
+def root():
+    with temporary_sandbox_root() as made:
         yield made
 
 
@@ -90,33 +93,33 @@ def test_the_line_that_makes_the_image_names_a_folder_with_its_recipe(fake, monk
     assert (ROOT / folder / "Dockerfile").is_file()
 
 
-def test_a_service_that_hangs_is_left_after_a_short_time(fake, monkeypatch, home):
+def test_a_service_that_hangs_is_left_after_a_short_time(fake, monkeypatch, root):
     fake("sleep 60")
     assert containers.ANSWER_SECONDS <= 5
     monkeypatch.setattr(containers, "ANSWER_SECONDS", 0.3)
     began = time.monotonic()
-    choice = choose_rung(home, SHORT, rungs=(DOCKER, RUNGS[-1]))
+    selection = choose_backend(root, SHORT, backends=(DOCKER, BACKENDS[-1]))
     assert time.monotonic() - began < 5
-    assert choice.rung is RUNGS[-1]
-    assert choice.passed_over == (("docker", "did not answer within 0 seconds; is its service running?"),)
+    assert selection.backend is BACKENDS[-1]
+    assert selection.passed_over == (("docker", "did not answer within 0 seconds; is its service running?"),)
 
 
-def test_a_container_that_hangs_or_fails_when_it_is_tried_is_passed_over_and_removed(fake, home):
+def test_a_container_that_hangs_or_fails_when_it_is_tried_is_passed_over_and_removed(fake, root):
     log = fake('test "$1" = run || exit 0', "echo no such runtime >&2", "exit 125")
-    assert try_rung(DOCKER, home, SHORT) == "did not run here (ended its own process: no such runtime)"
+    assert try_backend(DOCKER, root, SHORT) == "did not run here (ended its own process: no such runtime)"
     (name,) = re.findall(r"--name (\S+)", log.read_text())
     assert log.read_text().splitlines()[-1] == f"rm --force {name}"
 
 
-def test_a_docker_that_walls_nothing_off_is_not_taken(fake, home):
-    """It starts the child as it is, outside of any container: the ladder's own trial finds that out."""
-    start = shlex.join([sys.executable, "-I", "-S", f"{home.folder}/start.py", str(home.folder)])
-    fake('test "$1" = run || exit 0', f"exec {start} {shlex.join(map(str, home.packages))}")
-    assert "does not keep its promise" in try_rung(DOCKER, home, SHORT)
+def test_a_docker_that_walls_nothing_off_is_not_taken(fake, root):
+    """It starts the child as it is, outside of any container: the selection's own trial finds that out."""
+    start = shlex.join([sys.executable, "-I", "-S", f"{root.folder}/start.py", str(root.folder)])
+    fake('test "$1" = run || exit 0', f"exec {start} {shlex.join(map(str, root.packages))}")
+    assert "does not keep its promise" in try_backend(DOCKER, root, SHORT)
 
 
 def test_containers_stand_between_sandlock_and_resource_limits():
-    names = [rung.name for rung in RUNGS]
+    names = [backend.name for backend in BACKENDS]
     assert names[:4] == ["bubblewrap", "sandlock", "docker", "podman"]
     assert names[4].startswith("resource limits")
 
@@ -179,17 +182,17 @@ def test_a_container_that_cannot_be_removed_raises_nothing(fake, monkeypatch):
 # --- in real ones
 
 
-def left(rung) -> list[str]:
-    command = [rung.name, "ps", "--all", "--format", "{{.Names}}"]
+def left(backend) -> list[str]:
+    command = [backend.name, "ps", "--all", "--format", "{{.Names}}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return [name for name in done.stdout.split() if f"agentlib_child_{os.getpid()}_" in name]
 
 
-@pytest.mark.parametrize("rung", WORKING, ids=lambda rung: rung.name)
-def test_in_a_container_the_code_is_nobody_and_sees_nothing(rung, home):
-    child = Child(rung, home, SHORT, time.monotonic() + 20)
+@pytest.mark.parametrize("backend", WORKING, ids=lambda backend: backend.name)
+def test_in_a_container_the_code_is_nobody_and_sees_nothing(backend, root):
+    child = Child(backend, root, SHORT, time.monotonic() + 20)
     try:
-        assert len(left(rung)) == 1
+        assert len(left(backend)) == 1
         source = "import ctypes, os\ndef f():\n    libc = ctypes.CDLL(None, use_errno=True)\n"
         source += (
             "    return {'user': os.getuid(), 'names': sorted(os.environ), 'unshare': libc.unshare(1 << 28),"
@@ -212,7 +215,7 @@ def test_in_a_container_the_code_is_nobody_and_sees_nothing(rung, home):
     assert (seen["unshare"], seen["memory file"], seen["root"]) == (-1, -1, False)
     assert re.search(r"CapBnd:\s+0+\n", seen["status"])
     assert re.search(r"NoNewPrivs:\s+1\n", seen["status"])
-    assert left(rung) == []
+    assert left(backend) == []
 
 
 ENDLESS = """
@@ -223,12 +226,12 @@ while True:
 """
 
 
-@pytest.mark.parametrize("rung", WORKING, ids=lambda rung: rung.name)
-def test_a_container_is_ended_by_name_though_its_code_never_ends(rung, home):
-    child = Child(rung, home, SHORT, time.monotonic() + 20)
+@pytest.mark.parametrize("backend", WORKING, ids=lambda backend: backend.name)
+def test_a_container_is_ended_by_name_though_its_code_never_ends(backend, root):
+    child = Child(backend, root, SHORT, time.monotonic() + 20)
     request = {"do": "cells", "cells": [{"number": 1, "source": ENDLESS}], "functions": []}
     began = time.monotonic()
     with pytest.raises(ChildEndedError, match="ran too long"):
         child.ask({**request, "seconds": 60}, 1.0)
     assert time.monotonic() - began < 8, "it does not wait for the code to take notice"
-    assert left(rung) == []
+    assert left(backend) == []

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from agentlib.course.cli import main
-from agentlib.course.grading import RUNGS, Limits, SandboxError
+from agentlib.course.errors import SandboxError
+from agentlib.course.grading import BACKENDS, Limits
 from agentlib.course.grading.cluster import connect, prepare
 from agentlib.course.grading.sandbox_root import course_version
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
@@ -114,7 +115,7 @@ def isolations(out: Path) -> set[str]:
     return {row["isolation"] for row in rows}
 
 
-@pytest.mark.skipif(bool(RUNGS[0].available()), reason=f"bubblewrap {RUNGS[0].available()}")
+@pytest.mark.skipif(bool(BACKENDS[0].available()), reason=f"bubblewrap {BACKENDS[0].available()}")
 def test_each_worker_names_its_own_isolation_and_one_below_what_is_required_gets_nothing(
     tmp_path, cluster, capsys
 ):
@@ -137,8 +138,8 @@ def test_each_worker_names_its_own_isolation_and_one_below_what_is_required_gets
 
 def test_a_worker_makes_a_home_of_its_own(tmp_path):
     place = prepare(course_version(), Limits(), None, "time limit")
-    assert (place.rung, (place.home.folder / "start.py").exists()) == ("time limit", True)
-    shutil.rmtree(place.home.folder)
+    assert (place.backend, (place.root.folder / "start.py").exists()) == ("time limit", True)
+    shutil.rmtree(place.root.folder)
 
 
 def test_a_worker_with_another_course_grades_nothing(tmp_path):

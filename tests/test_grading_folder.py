@@ -22,7 +22,15 @@ import pytest
 
 from agentlib.course.cli import main
 from agentlib.course.errors import NotebookError
-from agentlib.course.grading import RUNGS, Batch, Limits, Row, grade_folder, temporary_home, write_results
+from agentlib.course.grading import (
+    BACKENDS,
+    Batch,
+    Limits,
+    Row,
+    grade_folder,
+    temporary_sandbox_root,
+    write_results,
+)
 from agentlib.course.grading.batch import EarlyPool
 from agentlib.course.grading.collect import find_submissions, printable, read_submission, who
 from agentlib.course.grading.commands import folder_problem
@@ -38,7 +46,7 @@ from agentlib.course.grading.results import (
 from agentlib.course.grading.sandbox_root import course_version, is_running, remove_leftovers
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
-LAST = RUNGS[-1]
+LAST = BACKENDS[-1]
 RIGHT, WRONG = notebook(HONEST), notebook(CONSTANT)
 NAME = "ex01_write_the_loop.ipynb"
 
@@ -46,8 +54,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="grading is tried on 
 
 
 @pytest.fixture(scope="module")
-def home():
-    with temporary_home() as made:
+def root():
+    with temporary_sandbox_root() as made:
         yield made
 
 
@@ -59,8 +67,8 @@ def hand_in(folder: Path, **students: bytes) -> Path:
     return folder
 
 
-def batch(folder: Path, out: Path, home, **more) -> Batch:
-    return Batch(folder, out, LAST, home, Limits(), **more)
+def batch(folder: Path, out: Path, root, **more) -> Batch:
+    return Batch(folder, out, LAST, root, Limits(), **more)
 
 
 def threads(workers: int) -> Executor:
@@ -142,7 +150,7 @@ def test_a_file_that_has_become_something_else_is_not_read(tmp_path, kind):
 
 
 def test_an_archive_of_very_many_files_is_not_gone_through(tmp_path, monkeypatch):
-    monkeypatch.setattr("agentlib.course.grading.collect.MOST_MEMBERS", 3)
+    monkeypatch.setattr("agentlib.course.grading.collect.MAX_MEMBERS", 3)
     zipped(tmp_path / "class.zip", *(f"{name}/{NAME}" for name in "abc"))
     assert [one.problem for one in find_submissions(tmp_path)] == ["", "", ""]
     zipped(tmp_path / "class.zip", *(f"{name}/{NAME}" for name in "abcd"))
@@ -262,7 +270,7 @@ def test_archives_are_read_and_never_unpacked(tmp_path):
 # --- batches
 
 
-def test_every_submission_has_its_row(tmp_path, home):
+def test_every_submission_has_its_row(tmp_path, root):
     folder = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG, cid=b"{", dan=notebook("x = 1"))
     (folder / "eve").mkdir()
     (folder / "fay").mkdir()
@@ -270,7 +278,7 @@ def test_every_submission_has_its_row(tmp_path, home):
     (folder / "fay" / "other.ipynb").write_bytes(b'{"nbformat": 4, "cells": []}')
     with open(folder / "large ex01.ipynb", "wb") as file:
         file.truncate(100_000_000)
-    rows = grade_folder(batch(folder, tmp_path / "out", home, workers=2), threads)
+    rows = grade_folder(batch(folder, tmp_path / "out", root, workers=2), threads)
     assert [(row.student, row.status, row.points) for row in rows] == [
         ("ann", "graded", 10),
         ("ben", "graded", 0),
@@ -284,10 +292,10 @@ def test_every_submission_has_its_row(tmp_path, home):
     assert {row.isolation for row in rows if row.status == "graded"} == {LAST.name}
 
 
-def test_two_files_of_one_student_are_both_graded_and_said(tmp_path, home):
+def test_two_files_of_one_student_are_both_graded_and_said(tmp_path, root):
     folder = hand_in(tmp_path / "in", ann=RIGHT)
     (folder / "ann" / "ex01 (1).ipynb").write_bytes(WRONG)
-    rows = grade_folder(batch(folder, tmp_path / "out", home), threads)
+    rows = grade_folder(batch(folder, tmp_path / "out", root), threads)
     assert sorted(row.points for row in rows) == [0, 10]
     assert all("2 files" in row.notes[-1] for row in rows)
 
@@ -311,15 +319,15 @@ def counting(given: list[str]):
     return make
 
 
-def test_a_batch_goes_on_with_what_is_new_or_changed(tmp_path, home):
+def test_a_batch_goes_on_with_what_is_new_or_changed(tmp_path, root):
     folder, out = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG), tmp_path / "out"
-    first = grade_folder(batch(folder, out, home), threads)
+    first = grade_folder(batch(folder, out, root), threads)
     given: list[str] = []
-    again = grade_folder(batch(folder, out, home, resume=True), counting(given))
+    again = grade_folder(batch(folder, out, root, resume=True), counting(given))
     assert (given, again) == ([], first)
     hand_in(folder, ben=RIGHT, cid=RIGHT)
     shutil.rmtree(folder / "ann")
-    rows = grade_folder(batch(folder, out, home, resume=True), counting(given))
+    rows = grade_folder(batch(folder, out, root, resume=True), counting(given))
     assert sorted(given) == ["ben", "cid"]
     assert [(row.student, row.points) for row in rows] == [("ben", 10), ("cid", 10)]
     assert len(list((out / "results").iterdir())) == 2
@@ -328,16 +336,16 @@ def test_a_batch_goes_on_with_what_is_new_or_changed(tmp_path, home):
 CHANGES = [
     {"seed": 1},
     {"limits": Limits(cell_seconds=9.0)},
-    {"rung": RUNGS[-2]},
+    {"backend": BACKENDS[-2]},
     {"course": course_version()[:-1]},
     {"course": ""},
 ]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: "".join(change))
-def test_another_seed_limit_isolation_or_version_of_the_course_grades_anew(tmp_path, home, change):
+def test_another_seed_limit_isolation_or_version_of_the_course_grades_anew(tmp_path, root, change):
     folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
-    old = batch(folder, out, home, resume=True, course=course_version())
+    old = batch(folder, out, root, resume=True, course=course_version())
     grade_folder(old, threads)
     given: list[str] = []
     grade_folder(replace(old, **change), counting(given))
@@ -348,36 +356,36 @@ def test_another_seed_limit_isolation_or_version_of_the_course_grades_anew(tmp_p
     assert given == ["ann", "ann"]  # and no more for the old one
 
 
-def test_after_a_change_in_the_middle_of_a_class_every_row_comes_from_the_new_course(tmp_path, home):
+def test_after_a_change_in_the_middle_of_a_class_every_row_comes_from_the_new_course(tmp_path, root):
     folder, out = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG), tmp_path / "out"
-    grade_folder(batch(folder, out, home, course="old"), threads)
+    grade_folder(batch(folder, out, root, course="old"), threads)
     hand_in(folder, cid=RIGHT, ben=RIGHT)
     given: list[str] = []
-    rows = grade_folder(batch(folder, out, home, course="new", resume=True), counting(given))
+    rows = grade_folder(batch(folder, out, root, course="new", resume=True), counting(given))
     assert sorted(given) == ["ann", "ben", "cid"]
     assert [(row.student, row.points) for row in rows] == [("ann", 10), ("ben", 10), ("cid", 10)]
 
 
-def test_a_later_archive_of_the_class_costs_only_what_is_new_in_it(tmp_path, home):
+def test_a_later_archive_of_the_class_costs_only_what_is_new_in_it(tmp_path, root):
     folder, out = tmp_path / "in", tmp_path / "out"
     given: list[str] = []
     folder.mkdir()
     zipped(folder / "class.zip", f"ben/{NAME}", f"cid/{NAME}")
-    grade_folder(batch(folder, out, home), counting(given))
+    grade_folder(batch(folder, out, root), counting(given))
     assert len(given) == 2
     zipped(folder / "class.zip", f"ann/{NAME}", f"ben/{NAME}", f"cid/{NAME}")
-    rows = grade_folder(batch(folder, out, home, resume=True), counting(given))
+    rows = grade_folder(batch(folder, out, root, resume=True), counting(given))
     assert [row.student for row in rows] == ["ann", "ben", "cid"]
     assert given[2:] == ["ann"]
 
 
-def test_an_exercise_is_told_by_its_cells_before_a_name_that_only_looks_like_one(tmp_path, home):
+def test_an_exercise_is_told_by_its_cells_before_a_name_that_only_looks_like_one(tmp_path, root):
     folder = tmp_path / "in"
     solution = (Path(__file__).parent.parent / "solutions" / "ex05_budget.ipynb").read_bytes()
     for name in ("alex01/Untitled.ipynb", "ben/ex05.ipynb", "rex02_123_4567_homework.ipynb"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(solution)
-    rows = grade_folder(batch(folder, tmp_path / "out", home), threads)
+    rows = grade_folder(batch(folder, tmp_path / "out", root), threads)
     assert {row.student: (row.exercise, row.points) for row in rows} == {
         "alex01": ("ex05_budget", 10),
         "ben": ("ex05_budget", 10),
@@ -389,12 +397,12 @@ def test_an_exercise_is_told_by_its_cells_before_a_name_that_only_looks_like_one
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"digest": 1}', b"\xff", b"[" * 100_000])
-def test_a_damaged_result_is_made_anew(tmp_path, home, damage):
+def test_a_damaged_result_is_made_anew(tmp_path, root, damage):
     folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
-    rows = grade_folder(batch(folder, out, home), threads)
+    rows = grade_folder(batch(folder, out, root), threads)
     (result,) = (out / "results").iterdir()
     result.write_bytes(damage)
-    again = grade_folder(batch(folder, out, home, resume=True), threads)
+    again = grade_folder(batch(folder, out, root, resume=True), threads)
     assert [(row.points, row.seed) for row in again] == [(row.points, row.seed) for row in rows]
 
 
@@ -402,13 +410,13 @@ def test_a_damaged_result_is_made_anew(tmp_path, home, damage):
     ("name", "value"),
     [("points", 9), ("points", "9"), ("points", None), ("notes", [{}]), ("report", {"a": 1}), ("student", 3)],
 )
-def test_a_result_with_one_value_changed_is_made_anew(tmp_path, home, name, value):
+def test_a_result_with_one_value_changed_is_made_anew(tmp_path, root, name, value):
     folder, out = hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out"
-    rows = grade_folder(batch(folder, out, home), threads)
+    rows = grade_folder(batch(folder, out, root), threads)
     (result,) = (out / "results").iterdir()
     kept = json.loads(result.read_text())
     result.write_text(json.dumps({**kept, "row": {**kept["row"], name: value}}))
-    again = grade_folder(batch(folder, out, home, resume=True), threads)
+    again = grade_folder(batch(folder, out, root, resume=True), threads)
     assert [(row.student, row.points, row.notes, row.report) for row in again] == [
         (row.student, row.points, row.notes, row.report) for row in rows
     ]
@@ -435,9 +443,9 @@ class Breaking(Executor):
         pass
 
 
-def test_one_that_ends_its_grader_costs_nobody_else_a_row(tmp_path, home):
+def test_one_that_ends_its_grader_costs_nobody_else_a_row(tmp_path, root):
     folder = hand_in(tmp_path / "in", ann=RIGHT, ben=RIGHT, cid=RIGHT, dan=RIGHT)
-    rows = grade_folder(batch(folder, tmp_path / "out", home, workers=2), lambda workers: Breaking())
+    rows = grade_folder(batch(folder, tmp_path / "out", root, workers=2), lambda workers: Breaking())
     assert [(row.student, row.status, row.points) for row in rows] == [
         ("ann", "graded", 10),
         ("ben", "crashed", 0),
@@ -446,11 +454,11 @@ def test_one_that_ends_its_grader_costs_nobody_else_a_row(tmp_path, home):
     ]
 
 
-def test_one_that_kills_its_grader_is_found_in_a_real_pool(tmp_path, home):
+def test_one_that_kills_its_grader_is_found_in_a_real_pool(tmp_path, root):
     killer = notebook(after=["import os\nos.kill(os.getppid(), 9)"])
     folder = hand_in(tmp_path / "in", ann=RIGHT, ben=killer, cid=RIGHT)
     with contextlib.closing(EarlyPool(2, now=2)) as pools:
-        rows = grade_folder(batch(folder, tmp_path / "out", home, workers=2), pools)
+        rows = grade_folder(batch(folder, tmp_path / "out", root, workers=2), pools)
     assert [(row.student, row.status, row.points) for row in rows] == [
         ("ann", "graded", 10),
         ("ben", "crashed", 0),
@@ -558,13 +566,13 @@ def test_the_name_of_a_page_can_be_read_and_is_no_option_of_a_command():
     assert feedback_name("-rf").startswith("rf_")
 
 
-def test_nothing_of_a_student_runs_in_a_page(tmp_path, home):
+def test_nothing_of_a_student_runs_in_a_page(tmp_path, root):
     attack = "<script>alert(1)</script><img src=x onerror=alert(1)>"
     data = notebook(f"def run_agent(*a, **k):\n    raise ValueError({attack!r})")
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "ex01 <b>.ipynb").write_bytes(data)
-    rows = grade_folder(batch(folder, tmp_path / "out", home), threads)
+    rows = grade_folder(batch(folder, tmp_path / "out", root), threads)
     for page in (feedback_page(rows), class_page([*rows, row(attack)])):
         assert "<script" not in page
         assert "<img" not in page
@@ -573,9 +581,9 @@ def test_nothing_of_a_student_runs_in_a_page(tmp_path, home):
     assert "&lt;script&gt;" in feedback_page(rows)
 
 
-def test_a_page_says_what_was_wanted_seen_and_hinted(tmp_path, home):
+def test_a_page_says_what_was_wanted_seen_and_hinted(tmp_path, root):
     data = notebook(HONEST.replace("history.append(reply)", "pass"))
-    rows = grade_folder(batch(hand_in(tmp_path / "in", ann=data), tmp_path / "out", home), threads)
+    rows = grade_folder(batch(hand_in(tmp_path / "in", ann=data), tmp_path / "out", root), threads)
     page = feedback_page(rows)
     failed = next(result for result in rows[0].report["results"] if result["status"] == "not yet")
     assert failed["id"] == "request_kept"
@@ -617,7 +625,7 @@ def test_moodle_gets_a_table_an_exercise_with_those_whom_it_knows():
     ]
 
 
-def test_all_results_are_written_and_old_pages_removed(tmp_path, home):
+def test_all_results_are_written_and_old_pages_removed(tmp_path, root):
     out = tmp_path / "out"
     write_results([row("ann"), row("ben")], out)
     (out / "feedback" / "my own").mkdir()
@@ -634,9 +642,9 @@ def test_all_results_are_written_and_old_pages_removed(tmp_path, home):
     assert json.loads((out / "grades.json").read_text())[0]["student"] == "ben"
 
 
-def test_the_class_page_counts_and_names_the_most_common_first_failure(tmp_path, home):
+def test_the_class_page_counts_and_names_the_most_common_first_failure(tmp_path, root):
     folder = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG, cid=WRONG)
-    page = class_page(grade_folder(batch(folder, tmp_path / "out", home), threads))
+    page = class_page(grade_folder(batch(folder, tmp_path / "out", root), threads))
     assert "Most common first failure (2 of 3)" in page
     assert "answered 1 of 3" in page
     assert 'role="img"' in page

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.course.grading import RUNGS, Batch, Limits, grade_folder, temporary_home
+from agentlib.course.grading import BACKENDS, Batch, Limits, grade_folder, temporary_sandbox_root
 from agentlib.course.grading.batch import local_pool
 from tests.hostile.submissions import notebook
 
@@ -60,10 +60,10 @@ def interrupt_twice(process) -> None:
 @pytest.mark.parametrize(
     ("stop", "code"), [(interrupt, 130), (interrupt_twice, 130), (subprocess.Popen.kill, -9)]
 )
-@pytest.mark.parametrize("rung", ["bubblewrap", "time limit"])
-def test_a_stopped_batch_ends_soon_and_leaves_nothing_that_runs(tmp_path, rung, stop, code):
-    if next(one for one in RUNGS if one.name == rung).available():
-        pytest.skip(f"{rung} does not work here")
+@pytest.mark.parametrize("backend", ["bubblewrap", "time limit"])
+def test_a_stopped_batch_ends_soon_and_leaves_nothing_that_runs(tmp_path, backend, stop, code):
+    if next(one for one in BACKENDS if one.name == backend).available():
+        pytest.skip(f"{backend} does not work here")
     for student in "abcd":
         path = tmp_path / "in" / student / "ex01.ipynb"
         path.parent.mkdir(parents=True)
@@ -77,7 +77,7 @@ def test_a_stopped_batch_ends_soon_and_leaves_nothing_that_runs(tmp_path, rung, 
         "--out",
         str(tmp_path / "out"),
     ]
-    command += ["--isolation", rung, "--workers", "2", "--quiet", "--limit", "cell_seconds=60"]
+    command += ["--isolation", backend, "--workers", "2", "--quiet", "--limit", "cell_seconds=60"]
     temporary = Path(tempfile.mkdtemp(dir="/tmp"))  # a short name: a socket is in it
     environment = {**os.environ, "TMPDIR": str(temporary)}
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
@@ -111,8 +111,8 @@ def test_whoever_wants_the_rows_may_stop_with_any_executor(tmp_path):
     def stop(done, total):
         raise KeyboardInterrupt
 
-    with temporary_home() as home:
-        batch = Batch(tmp_path / "in", tmp_path / "out", RUNGS[-1], home, Limits())
+    with temporary_sandbox_root() as root:
+        batch = Batch(tmp_path / "in", tmp_path / "out", BACKENDS[-1], root, Limits())
         with pytest.raises(KeyboardInterrupt):
             grade_folder(batch, Far, stop)
     assert len(list((tmp_path / "out" / "results").iterdir())) == 1  # what was graded is kept

@@ -1,7 +1,30 @@
 """The exceptions of the course; those of the library are in `agentlib.errors`."""
 
-__all__ = ["NotebookError"]
+__all__ = ["ChildEndedError", "GradebookError", "NotebookError", "ProtocolError", "SandboxError"]
 
 
 class NotebookError(Exception):
     """What is wrong with a notebook, in one sentence for the learner."""
+
+
+class GradebookError(Exception):
+    """What keeps grades from being put into a gradebook, in a sentence for the instructor."""
+
+
+class SandboxError(Exception):
+    """No way of isolating works here, or none that is safe enough."""
+
+
+class ProtocolError(Exception):
+    """A message came that the child's own code never sends."""
+
+
+class ChildEndedError(Exception):
+    """The child is gone.
+
+    why: in a few words, such as "ran too long". output: its last line, where it did not even start.
+    """
+
+    def __init__(self, why: str, output: str = "") -> None:
+        super().__init__(f"{why}: {output}" if output else why)
+        self.why = why

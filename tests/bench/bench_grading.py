@@ -18,8 +18,8 @@ from statistics import median
 import pytest
 
 from agentlib.course.exercises import FRESH_DIR
-from agentlib.course.grading import RUNGS, Limits, temporary_home
-from agentlib.course.grading.selection import try_rung
+from agentlib.course.grading import BACKENDS, Limits, temporary_sandbox_root
+from agentlib.course.grading.selection import try_backend
 from tests.hostile.submissions import HONEST, notebook
 
 MAX_SECONDS = 0.07
@@ -39,7 +39,7 @@ TIMES = 7
 """A class of 30 takes two seconds, too few to measure once: it is graded so many times."""
 
 EXERCISE = "ex01_write_the_loop"
-HERE = [rung for rung in RUNGS if not rung.available()]
+HERE = [backend for backend in BACKENDS if not backend.available()]
 SAFEST = HERE[0]
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
@@ -186,17 +186,17 @@ def row(what: str, here: Cost, other: str, beside: Cost, goal: str) -> list[str]
     ]
 
 
-@pytest.mark.parametrize("rung", HERE, ids=lambda rung: rung.name)
+@pytest.mark.parametrize("backend", HERE, ids=lambda backend: backend.name)
 def test_a_submission_takes_less_than_a_kernel_does(
-    rung, submitted, tmp_path, beside_nbclient, record_property
+    backend, submitted, tmp_path, beside_nbclient, record_property
 ):
-    with temporary_home() as home:
-        problem = try_rung(rung, home, Limits())
+    with temporary_sandbox_root() as root:
+        problem = try_backend(backend, root, Limits())
     if problem:
-        pytest.skip(f"{rung.name}: {problem}")
-    took = ours(submitted, tmp_path / "out", COUNT, rung.name)
+        pytest.skip(f"{backend.name}: {problem}")
+    took = ours(submitted, tmp_path / "out", COUNT, backend.name)
     goal = f"at most {MAX_SECONDS:g} s: {met(took.seconds <= MAX_SECONDS)}"
-    what = f"a submission of {COUNT}, {rung.name}"
+    what = f"a submission of {COUNT}, {backend.name}"
     record_property("row", row(what, took, "nbclient", beside_nbclient, goal))
     assert took.seconds < beside_nbclient.seconds
 

@@ -1,7 +1,7 @@
 """Submissions that cheat, break things or are only unlucky, each with its true grade.
 
-All are for ex01. What a case needs of a rung stands with it: a lower rung, which cannot bound it, never gets
-it, so that nothing here can harm the machine that runs it.
+All are for ex01. What a case needs of a backend stands with it: a weaker one, which cannot bound it, never
+gets it, so that nothing here can harm the machine that runs it.
 """
 
 import json
@@ -43,7 +43,7 @@ def run_agent(model, tools, goal, max_steps=10):
 
 @dataclass(frozen=True)
 class Case:
-    """One submission. data: its file. points, status: the true grade. needs: promises of the rung.
+    """One submission. data: its file. points, status: the true grade. needs: promises of the backend.
 
     said: words that must stand in the notes. quiet: there must be no note at all.
     """
@@ -119,17 +119,17 @@ def in_the_failing_tool(code: str) -> str:
     return HONEST.replace("result = f\"{reply['tool']}: {problem}\"", code)
 
 
-BORDER = (
+CHANNEL = (
     "import gc, json, os\n"
-    "border = next(o for o in gc.get_objects() if type(o).__name__ == 'Border')\n"
-    "write = lambda data: (border.replies.write(data), border.replies.flush())\n"
+    "channel = next(o for o in gc.get_objects() if type(o).__name__ == 'Channel')\n"
+    "write = lambda data: (channel.replies.write(data), channel.replies.flush())\n"
 )
 
 
 def forged(name: str, code: str) -> Case:
     """One that finds the child's own pipe and writes to it."""
     source = (
-        BORDER + "def run_agent(model, tools, goal, max_steps=10):\n" + f"    {code}\n" + "    return 1\n"
+        CHANNEL + "def run_agent(model, tools, goal, max_steps=10):\n" + f"    {code}\n" + "    return 1\n"
     )
     return cheat(name, source, status="tampered")
 

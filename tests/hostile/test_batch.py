@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from agentlib.course.grading import RUNGS, Limits
-from agentlib.course.grading.sandbox_root import temporary_home
-from agentlib.course.grading.selection import try_rung
+from agentlib.course.grading import BACKENDS, Limits
+from agentlib.course.grading.sandbox_root import temporary_sandbox_root
+from agentlib.course.grading.selection import try_backend
 from tests.hostile.submissions import CASES, HONEST, Case, notebook
 from tests.hostile.test_submissions import NO_BUBBLEWRAP
 
@@ -52,8 +52,8 @@ def a_class() -> list[Case]:
 
 @pytest.mark.skipif(os.name != "posix", reason="bubblewrap needs Linux")
 def test_a_class_of_300_with_15_hostile_ones_is_killed_twice(tmp_path):
-    with temporary_home() as home:
-        if try_rung(RUNGS[0], home, Limits()):
+    with temporary_sandbox_root() as root:
+        if try_backend(BACKENDS[0], root, Limits()):
             pytest.skip(NO_BUBBLEWRAP)
     cases = a_class()
     folder, out = tmp_path / "in", tmp_path / "out"
@@ -74,7 +74,7 @@ def test_a_class_of_300_with_15_hostile_ones_is_killed_twice(tmp_path):
     ]
     for limit in ("cell_seconds=1", "call_seconds=1", "grace_seconds=0.5", "file_mb=4", "disk_mb=16"):
         command += ["--limit", limit]
-    command += ["--require-isolation", RUNGS[0].name]
+    command += ["--require-isolation", BACKENDS[0].name]
     for wanted in (60, 160):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until = time.monotonic() + 240
@@ -95,4 +95,4 @@ def test_a_class_of_300_with_15_hostile_ones_is_killed_twice(tmp_path):
         if (row["status"], row["points"]) != (case.status, case.points)
     ]
     assert wrong == []
-    assert {row["isolation"] for row in rows} == {RUNGS[0].name}
+    assert {row["isolation"] for row in rows} == {BACKENDS[0].name}

@@ -7,24 +7,23 @@ from agentlib.course.grading.batch import Batch, grade_folder
 from agentlib.course.grading.grade import Row, grade_notebook
 from agentlib.course.grading.limits import Limits
 from agentlib.course.grading.results import write_results
-from agentlib.course.grading.sandbox import RUNGS, Rung
-from agentlib.course.grading.sandbox_root import Home, make_home, temporary_home
-from agentlib.course.grading.selection import Choice, SandboxError, banner, choose_rung
+from agentlib.course.grading.sandbox import BACKENDS, Backend
+from agentlib.course.grading.sandbox_root import SandboxRoot, make_sandbox_root, temporary_sandbox_root
+from agentlib.course.grading.selection import Selection, banner, choose_backend
 
 __all__ = [
-    "RUNGS",
+    "BACKENDS",
+    "Backend",
     "Batch",
-    "Choice",
-    "Home",
     "Limits",
     "Row",
-    "Rung",
-    "SandboxError",
+    "SandboxRoot",
+    "Selection",
     "banner",
-    "choose_rung",
+    "choose_backend",
     "grade_folder",
     "grade_notebook",
-    "make_home",
-    "temporary_home",
+    "make_sandbox_root",
+    "temporary_sandbox_root",
     "write_results",
 ]

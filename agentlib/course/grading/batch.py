@@ -27,8 +27,8 @@ from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.collect import Submission, find_submissions, read_submission
 from agentlib.course.grading.grade import CRASHED, Row, grade_notebook, seed_for, unreadable
 from agentlib.course.grading.limits import Limits
-from agentlib.course.grading.sandbox import RUNGS, Rung
-from agentlib.course.grading.sandbox_root import Home, course_version
+from agentlib.course.grading.sandbox import BACKENDS, Backend
+from agentlib.course.grading.sandbox_root import SandboxRoot, course_version
 from agentlib.course.grading.submission import exercise_in
 
 __all__ = ["Batch", "EarlyPool", "Task", "grade_folder", "grade_task", "local_pool"]
@@ -41,7 +41,7 @@ LOOK_SECONDS = 2.0
 TIDY_SECONDS = 3.0
 """A worker that is told to end has so long to end what it runs, and to remove its files."""
 
-LONGEST_FOLDER = 70
+MAX_FOLDER_BYTES = 70
 """The name of a socket has at most about a hundred bytes, and multiprocessing adds thirty."""
 
 
@@ -49,16 +49,16 @@ LONGEST_FOLDER = 70
 class Task:
     """One submission on its way to a worker, with its content.
 
-    digest: of everything that the grade depends on. rung, home: where its code runs; on the way to a worker
-    of a cluster, which has its own, "" and None.
+    digest: of everything that the grade depends on. backend, root: where its code runs; on the way
+    to a worker of a cluster, which has its own, "" and None.
     """
 
     submission: Submission
     data: bytes
     digest: str
     seed: int
-    rung: str
-    home: Home | None
+    backend: str
+    root: SandboxRoot | None
     limits: Limits
 
 
@@ -66,17 +66,18 @@ class Task:
 class Batch:
     """How a folder is to be graded.
 
-    folder: with the submissions. out: for results. rung, home: where the code runs; None = each worker of a
-    cluster has its own. limits: for each one. seed: of the batch; each student's own comes from it.
-    workers: how many are graded at a time. resume: True = take over results that are there and still hold.
+    folder: with the submissions. out: for results. backend, root: where the code runs; None = each
+    worker of a cluster has its own. limits: for each one.
+    seed: of the batch; each student's own comes from it. workers: how many are graded at a time.
+    resume: True = take over results that are there and still hold.
     asked: which isolation the workers of a cluster were asked for, in words.
     course: the version of what grades; None = `course_version()`.
     """
 
     folder: Path
     out: Path
-    rung: Rung | None
-    home: Home | None
+    backend: Backend | None
+    root: SandboxRoot | None
     limits: Limits
     seed: int = 0
     workers: int = 1
@@ -107,7 +108,7 @@ def keys_of(submissions: Iterable[Submission], folder: Path) -> dict[Submission,
     return keys
 
 
-class Stopped(SystemExit):
+class _Stopped(SystemExit):
     """Ends a worker; what it runs is ended and removed on the way out."""
 
 
@@ -115,12 +116,12 @@ def grade_task(task: Task) -> Row:
     """Grade one submission; runs in a worker."""
     try:
         return _grade(task)
-    except Stopped:
+    except _Stopped:
         os._exit(1)  # the pool would give it the next task
 
 
 def _grade(task: Task) -> Row:
-    rung = next(rung for rung in RUNGS if rung.name == task.rung)
+    backend = next(backend for backend in BACKENDS if backend.name == task.backend)
     found = task.submission
     named = EXERCISES.get(found.exercise)
     # The cells first, as `check` does: a folder or a file may have its name from "alex01".
@@ -129,12 +130,12 @@ def _grade(task: Task) -> Row:
         return unreadable(
             found.student, "", found.file, "Neither its name nor its cells say which exercise it is."
         )
-    assert task.home is not None
+    assert task.root is not None
     row = grade_notebook(
         task.data,
         exercise,
-        rung,
-        task.home,
+        backend,
+        task.root,
         task.limits,
         student=found.student,
         file=found.file,
@@ -171,7 +172,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
         # tasks the code of the pool takes it for the outcome of one, and goes on.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, TIDY_SECONDS)
-    raise Stopped
+    raise _Stopped
 
 
 def _end_workers(executor: Executor) -> None:
@@ -214,7 +215,7 @@ def _place_server(folder: Path) -> None:
     ours = tempfile.mkdtemp(prefix=f"agentlib_grading_{os.getpid()}_", dir=folder)
     before, tempfile.tempdir = tempfile.tempdir, ours
     try:
-        used = len(ours) < LONGEST_FOLDER and Path(multiprocessing.util.get_temp_dir()).is_relative_to(ours)
+        used = len(ours) < MAX_FOLDER_BYTES and Path(multiprocessing.util.get_temp_dir()).is_relative_to(ours)
     finally:
         tempfile.tempdir = before
     if used:  # removed at the end, after what is in it
@@ -295,8 +296,8 @@ def grade_folder(
             if old is not None:
                 keep(key, old)
                 continue
-            rung = batch.rung.name if batch.rung else ""
-            yield Task(found, data, digest, batch.seed, rung, batch.home, batch.limits)
+            backend = batch.backend.name if batch.backend else ""
+            yield Task(found, data, digest, batch.seed, backend, batch.root, batch.limits)
 
     with contextlib.closing(_run(tasks(), make_executor, batch.workers, work, still_there)) as graded:
         for task, row in graded:
@@ -379,13 +380,13 @@ def _crashed(task: Task, why: str) -> Row:
     found = task.submission
     exercise = EXERCISES.get(found.exercise)
     points = exercise.max_points if exercise else 0
-    row = Row(found.student, found.exercise, found.file, 0, points, CRASHED, task.rung, 0, 0.0, (why,))
+    row = Row(found.student, found.exercise, found.file, 0, points, CRASHED, task.backend, 0, 0.0, (why,))
     return replace(row, number=found.number)
 
 
 def _version(batch: Batch) -> str:
     """Name everything that a grade depends on besides the submission itself."""
-    isolation = batch.rung.name if batch.rung else f"cluster {batch.asked}"
+    isolation = batch.backend.name if batch.backend else f"cluster {batch.asked}"
     course = course_version() if batch.course is None else batch.course
     return json.dumps([course, batch.seed, isolation, asdict(batch.limits)], sort_keys=True)
 

@@ -1,4 +1,4 @@
-"""The grader's end of the border: one child, its messages, its time and its memory."""
+"""The grader's end of the channel: one child, its messages, its time and its memory."""
 
 import contextlib
 import json
@@ -17,12 +17,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
+from agentlib.course.errors import ChildEndedError, ProtocolError
 from agentlib.course.grading.limits import Limits
-from agentlib.course.grading.sandbox import Rung
-from agentlib.course.grading.sandbox_root import Home
+from agentlib.course.grading.sandbox import Backend
+from agentlib.course.grading.sandbox_root import SandboxRoot
 from agentlib.messages import Entry, short
 
-__all__ = ["SENT_TOO_MUCH", "Child", "ChildEndedError", "ProtocolError"]
+__all__ = ["SENT_TOO_MUCH", "Child"]
 
 LOOK_SECONDS = 0.05
 """Time between two looks at the clock and at the memory while a message is waited for."""
@@ -36,21 +37,6 @@ SPARE_MB = 64
 """Memory of all processes together may be so much over the limit of one: a sandbox has its own, too."""
 
 
-class ChildEndedError(Exception):
-    """The child is gone. why: in a few words, such as "ran too long".
-
-    said: its last line of output, where it did not even start.
-    """
-
-    def __init__(self, why: str, said: str = "") -> None:
-        super().__init__(f"{why}: {said}" if said else why)
-        self.why = why
-
-
-class ProtocolError(Exception):
-    """A message came that the child's own code never sends."""
-
-
 class Child:
     """One child, from its start to its end. Raises ChildEndedError where it does not start.
 
@@ -58,7 +44,9 @@ class Child:
     log_bytes: what earlier children of the same submission have sent, as it is counted here.
     """
 
-    def __init__(self, rung: Rung, home: Home, limits: Limits, deadline: float, log_bytes: int = 0) -> None:
+    def __init__(
+        self, backend: Backend, root: SandboxRoot, limits: Limits, deadline: float, log_bytes: int = 0
+    ) -> None:
         self.limits = limits
         self.deadline = deadline
         self.log_bytes = log_bytes
@@ -70,7 +58,7 @@ class Child:
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._chunks: queue.Queue[bytes] | None = None
-        self._started = rung.start(home, limits)
+        self._started = backend.start(root, limits)
         self._process = self._started.process
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin is not None

@@ -10,11 +10,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from agentlib.course.errors import SandboxError
 from agentlib.course.grading.batch import Task, grade_task
 from agentlib.course.grading.grade import Row
 from agentlib.course.grading.limits import Limits
-from agentlib.course.grading.sandbox_root import Home, course_version, make_home, remove_leftovers
-from agentlib.course.grading.selection import SandboxError, banner, choose_rung
+from agentlib.course.grading.sandbox_root import (
+    SandboxRoot,
+    course_version,
+    make_sandbox_root,
+    remove_leftovers,
+)
+from agentlib.course.grading.selection import banner, choose_backend
 
 __all__ = ["Cluster", "Place", "connect", "grade_there", "prepare"]
 
@@ -24,11 +30,14 @@ CONNECT_SECONDS = 5
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker grades. rung: the name of its isolation. said: the banner. home: on its machine."""
+    """Where a worker grades.
 
-    rung: str
-    said: str
-    home: Home
+    backend: the name of its isolation. banner: what protects its machine. root: on its machine.
+    """
+
+    backend: str
+    banner: str
+    root: SandboxRoot
 
 
 @dataclass(frozen=True)
@@ -36,21 +45,22 @@ class Cluster:
     """A cluster that is ready to grade.
 
     make_executor: makes an executor of it. workers: how many tasks it runs at a time.
-    work: grades one task on whichever worker it comes to. said: for each worker, its banner or what is wrong.
+    work: grades one task on whichever worker it comes to.
+    banners: for each worker, its banner or what is wrong.
     still_there: raises OSError if none of the workers that can grade is left.
     """
 
     make_executor: Callable[[int], Executor]
     workers: int
     work: Callable[[Task], Row]
-    said: tuple[str, ...]
+    banners: tuple[str, ...]
     still_there: Callable[[], None]
 
 
 def prepare(version: str, limits: Limits, require: str | None, only: str | None) -> Place:
     """Make a worker's place for a batch; runs in the worker.
 
-    version: of the course, as the batch has it. require, only: as in `choose_rung`.
+    version: of the course, as the batch has it. require, only: as in `choose_backend`.
     Raises SandboxError if no isolation that is safe enough works there, or if it has another version
     of the course.
     """
@@ -59,12 +69,12 @@ def prepare(version: str, limits: Limits, require: str | None, only: str | None)
     remove_leftovers(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=f"agentlib_grading_{os.getpid()}_"))
     try:
-        home = make_home(folder)
-        choice = choose_rung(home, limits, require, only)
+        root = make_sandbox_root(folder)
+        selection = choose_backend(root, limits, require, only)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return Place(choice.rung.name, banner(choice), home)
+    return Place(selection.backend.name, banner(selection), root)
 
 
 def grade_there(places: Mapping[str, Place], task: Task) -> Row:
@@ -72,12 +82,12 @@ def grade_there(places: Mapping[str, Place], task: Task) -> Row:
     from distributed import get_worker  # noqa: PLC0415  large, and an extra
 
     place = places[get_worker().address]
-    return grade_task(replace(task, rung=place.rung, home=place.home))
+    return grade_task(replace(task, backend=place.backend, root=place.root))
 
 
 def remove(place: Place) -> None:
     """Remove what `prepare` made; runs in the worker."""
-    shutil.rmtree(place.home.folder, ignore_errors=True)
+    shutil.rmtree(place.root.folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -90,7 +100,7 @@ def connect(
 ) -> Iterator[Cluster]:
     """Connect to a cluster, and have each of its workers choose its isolation.
 
-    address: of the scheduler, such as "tcp://127.0.0.1:8786". require, only: as in `choose_rung`.
+    address: of the scheduler, such as "tcp://127.0.0.1:8786". require, only: as in `choose_backend`.
     seconds: who has not answered by then is not there.
     A worker on which nothing safe enough works gets no submission, nor does one that comes later. Raises
     OSError if nothing answers there, SandboxError if no worker is safe enough or there is none, and
@@ -109,16 +119,16 @@ def connect(
             for worker in threads
         }
         places: dict[str, Place] = {}
-        said = []
+        banners = []
         try:
             for worker, future in begun.items():
                 try:
                     places[worker] = future.result()
-                    said.append(f"{worker}: {places[worker].said}")
+                    banners.append(f"{worker}: {places[worker].banner}")
                 except Exception as problem:  # whatever goes wrong there: nothing is graded there
-                    said.append(f"{worker} is not used. {problem}")
+                    banners.append(f"{worker} is not used. {problem}")
             if not places:
-                raise SandboxError("\n".join(["No worker of the cluster can grade.", *said]))
+                raise SandboxError("\n".join(["No worker of the cluster can grade.", *banners]))
             usable = list(places)
 
             def still_there() -> None:
@@ -132,7 +142,7 @@ def connect(
                 lambda workers: client.get_executor(pure=False, workers=usable, allow_other_workers=False),
                 sum(max(1, threads[worker]) for worker in usable),
                 partial(grade_there, places),
-                tuple(said),
+                tuple(banners),
                 still_there,
             )
         finally:

@@ -16,9 +16,9 @@ __all__ = ["Submission", "find_submissions", "printable", "read_submission", "wh
 
 SKIPPED = re.compile(r"\.ipynb_checkpoints|\.git|\.venv|__MACOSX|__pycache__|\._.*", re.DOTALL)
 """What computers put beside a student's files."""
-DEEPEST = 20
+MAX_FOLDER_DEPTH = 20
 """Folders inside each other."""
-MOST_MEMBERS = 10_000
+MAX_MEMBERS = 10_000
 """Files in one archive: its list is read anew for each of them."""
 
 NO_NOTEBOOK = "There is no notebook in what was handed in."
@@ -120,7 +120,7 @@ def _in_folder(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
     """Look into a folder; a student's folder has a row even if nothing is in it."""
     problem = NO_NOTEBOOK
     inside: list[Submission] = []
-    if len(parts) > DEEPEST:
+    if len(parts) > MAX_FOLDER_DEPTH:
         problem = "The folders are nested too deep."
     else:
         try:
@@ -137,8 +137,8 @@ def _members(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
     """List the notebooks in an archive. Nothing is unpacked, so that no name in it can lead anywhere."""
     try:
         with zipfile.ZipFile(path) as archive:
-            if len(archive.infolist()) > MOST_MEMBERS:
-                raise ValueError(f"more than {MOST_MEMBERS:,} files are in it")
+            if len(archive.infolist()) > MAX_MEMBERS:
+                raise ValueError(f"more than {MAX_MEMBERS:,} files are in it")
             for number, member in enumerate(archive.infolist()):
                 inside = [part for part in PurePosixPath(member.filename).parts if part not in ("/", "..")]
                 if not inside or any(SKIPPED.fullmatch(part) for part in inside):

@@ -12,15 +12,16 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentlib.course.errors import SandboxError
 from agentlib.course.grading.batch import Batch, EarlyPool, Task, grade_folder, grade_task
 from agentlib.course.grading.cluster import connect
 from agentlib.course.grading.collect import find_submissions
 from agentlib.course.grading.grade import Row
 from agentlib.course.grading.limits import Limits
 from agentlib.course.grading.results import without_number, write_results
-from agentlib.course.grading.sandbox import RUNGS, Rung
-from agentlib.course.grading.sandbox_root import Home, temporary_home
-from agentlib.course.grading.selection import SandboxError, banner, choose_rung
+from agentlib.course.grading.sandbox import BACKENDS, Backend
+from agentlib.course.grading.sandbox_root import SandboxRoot, temporary_sandbox_root
+from agentlib.course.grading.selection import banner, choose_backend
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -66,18 +67,19 @@ def cores() -> int:
 
 @dataclass(frozen=True)
 class Graders:
-    """Who grades: processes on this machine, in the home that is given, or a cluster.
+    """Who grades: processes on this machine, in the sandbox root that is given, or a cluster.
 
-    work: grades one task. rung, home: where; None = each worker of the cluster has its own. said: banners.
+    work: grades one task. backend, root: where; None = each worker of the cluster has its own.
+    banners: what protects each machine.
     still_there: raises OSError if nobody is left who grades; None = that cannot be.
     """
 
     make_executor: Callable[[int], Executor]
     workers: int
     work: Callable[[Task], Row] = grade_task
-    rung: Rung | None = None
-    home: Home | None = None
-    said: tuple[str, ...] = ()
+    backend: Backend | None = None
+    root: SandboxRoot | None = None
+    banners: tuple[str, ...] = ()
     still_there: Callable[[], None] | None = None
 
 
@@ -91,15 +93,15 @@ def graders(arguments: argparse.Namespace, limits: Limits) -> Iterator[Graders]:
                 cluster.make_executor,
                 cluster.workers,
                 cluster.work,
-                said=cluster.said,
+                banners=cluster.banners,
                 still_there=cluster.still_there,
             )
     else:
         workers = arguments.workers or cores()
         early = EarlyPool(workers, now=cores())
-        with contextlib.closing(early), temporary_home() as home:
-            choice = choose_rung(home, limits, require, only)
-            yield Graders(early, workers, rung=choice.rung, home=home, said=(banner(choice),))
+        with contextlib.closing(early), temporary_sandbox_root() as root:
+            selection = choose_backend(root, limits, require, only)
+            yield Graders(early, workers, backend=selection.backend, root=root, banners=(banner(selection),))
 
 
 OURS = {"results", "feedback", "grades.csv", "grades.json", "class.html"}
@@ -171,12 +173,12 @@ def run_grade(arguments: argparse.Namespace) -> int:
     limits = replace(Limits(), **dict(arguments.limit))
     try:
         with graders(arguments, limits) as who:
-            print("\n".join(who.said), file=sys.stderr)
+            print("\n".join(who.banners), file=sys.stderr)
             batch = Batch(
                 folder,
                 out,
-                who.rung,
-                who.home,
+                who.backend,
+                who.root,
                 limits,
                 arguments.seed,
                 arguments.workers or who.workers,
@@ -210,12 +212,12 @@ def run_grade(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def progress_bar(quiet: bool) -> "Progress | None":
+def progress_bar(quiet: bool) -> "ProgressBar | None":
     """Make a progress bar with the time left; None if there is to be none."""
-    return None if quiet else Progress()
+    return None if quiet else ProgressBar()
 
 
-class Progress:
+class ProgressBar:
     """Shows how many rows are there, and how long the rest will take."""
 
     def __init__(self) -> None:
@@ -239,7 +241,7 @@ def add_grade(commands: "Commands") -> None:
         description="Grade every submitted exercise in a folder; the learners' code runs isolated.",
         epilog="Names of students come from folders and files as nbgrader, Moodle and Canvas lay them out.",
     )
-    names = [rung.name for rung in RUNGS]
+    names = [backend.name for backend in BACKENDS]
     parser.add_argument("folder", help="the folder with the submissions")
     parser.add_argument("--out", required=True, help="the folder for results")
     parser.add_argument("--resume", action="store_true", help="take over results in --out that still hold")

@@ -85,11 +85,11 @@ def container_missing(program: str) -> str:
 
 
 def container_command(
-    program: str, name: str, home: Path, limits: Limits, user: int, environment: Mapping[str, str]
+    program: str, name: str, root: Path, limits: Limits, user: int, environment: Mapping[str, str]
 ) -> list[str]:
     """The command line that starts a child in a container.
 
-    name: of the container. home: the folder that becomes the child's home, to read only. user: a number.
+    name: of the container. root: the folder that becomes the sandbox root, to read only. user: a number.
     environment: all that the child sees of it.
     """
     disk, memory = f"{limits.disk_mb}m", f"{limits.memory_mb + limits.disk_mb + SPARE_MB}m"
@@ -106,7 +106,7 @@ def container_command(
     words += [word for name in ("nofile", "nproc") for word in ("--ulimit", f"{name}={OPEN_FILES}")]
     words += ["--memory", memory, "--memory-swap", memory, "--shm-size", disk]
     words += ["--tmpfs", f"{FILES}:rw,nosuid,nodev,mode=1777,size={disk}", "--workdir", FILES]
-    words += ["--volume", f"{home}:{COURSE}:ro,z", "--entrypoint", "env", IMAGE, "-i"]
+    words += ["--volume", f"{root}:{COURSE}:ro,z", "--entrypoint", "env", IMAGE, "-i"]
     words += [f"{key}={value}" for key, value in {**environment, "HOME": FILES, "PATH": PATH}.items()]
     words += ["timeout", "-s", "KILL", f"{limits.wall_seconds + SPARE_SECONDS:.0f}"]
     filters = json.dumps({machine: (call_filter(machine) or b"").hex() for machine in ARCHITECTURES})

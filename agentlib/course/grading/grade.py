@@ -9,13 +9,12 @@ from typing import Any
 from agentlib.course.checking.engine import check_with
 from agentlib.course.checking.report import CheckReport
 from agentlib.course.checking.spec import Exercise
-from agentlib.course.errors import NotebookError
+from agentlib.course.errors import NotebookError, ProtocolError
 from agentlib.course.exercises import EXERCISES
-from agentlib.course.grading.channel import ProtocolError
 from agentlib.course.grading.limits import Limits
-from agentlib.course.grading.sandbox import Rung
-from agentlib.course.grading.sandbox_root import Home
-from agentlib.course.grading.sandboxed import LearnerThere
+from agentlib.course.grading.sandbox import Backend
+from agentlib.course.grading.sandbox_root import SandboxRoot
+from agentlib.course.grading.sandboxed import SandboxedLearner
 from agentlib.course.grading.submission import Plan, plan
 from agentlib.messages import short
 
@@ -41,7 +40,7 @@ class Row:
     """What came of one submission.
 
     student, exercise: whose and which; exercise is "" if the file does not tell. file: inside the folder.
-    points, of: earned, and to be had. status: one of the words above. isolation: the rung's name.
+    points, of: earned, and to be had. status: one of the words above. isolation: the backend's name.
     seed: of the data; with it the grade comes again. seconds: of time that grading took.
     notes: sentences for the instructor and the student.
     report: as `CheckReport.as_dict` gives it; None = it was not checked.
@@ -81,8 +80,8 @@ def unreadable(student: str, exercise: str, file: str, why: str) -> Row:
 def grade_notebook(
     data: bytes,
     exercise: Exercise,
-    rung: Rung,
-    home: Home,
+    backend: Backend,
+    root: SandboxRoot,
     limits: Limits | None = None,
     *,
     student: str = "",
@@ -91,7 +90,7 @@ def grade_notebook(
 ) -> Row:
     """Grade one notebook. Whatever is in it, a row comes back.
 
-    data: the content of its file. exercise: what it is to be graded as. rung, home: where its code runs.
+    data: the content of its file. exercise: what it is to be graded as. backend, root: where its code runs.
     limits: None = those of `Limits`. student, file: for the row. seed: of the data.
     """
     limits = limits or Limits()
@@ -101,7 +100,9 @@ def grade_notebook(
         seconds = round(time.monotonic() - began, 3)
         about = report.as_dict() if report else None
         of = exercise.max_points
-        return Row(student, exercise.name, file, points, of, status, rung.name, seed, seconds, notes, about)
+        return Row(
+            student, exercise.name, file, points, of, status, backend.name, seed, seconds, notes, about
+        )
 
     if len(data) > limits.notebook_mb * 1_000_000:
         return row(UNREADABLE, 0, (f"The file has more than {limits.notebook_mb} MB.",))
@@ -109,7 +110,7 @@ def grade_notebook(
         plan_ = plan(exercise, data, Path(Path(file).name))
     except NotebookError as problem:
         return row(UNREADABLE, 0, (str(problem),))
-    learner = LearnerThere(plan_, exercise.functions, rung, home, limits)
+    learner = SandboxedLearner(plan_, exercise.functions, backend, root, limits)
     try:
         report = check_with(exercise, learner, seed)
     except ProtocolError as forged:
@@ -123,7 +124,7 @@ def grade_notebook(
     return row(_status(report, learner), report.points, _notes(plan_, learner), report)
 
 
-def _status(report: CheckReport, learner: LearnerThere) -> str:
+def _status(report: CheckReport, learner: SandboxedLearner) -> str:
     if not report.started:
         return NOT_STARTED
     if learner.failed:
@@ -131,7 +132,7 @@ def _status(report: CheckReport, learner: LearnerThere) -> str:
     return GRADED
 
 
-def _notes(plan_: Plan, learner: LearnerThere) -> tuple[str, ...]:
+def _notes(plan_: Plan, learner: SandboxedLearner) -> tuple[str, ...]:
     notes = [*plan_.notes, *learner.problems]
     if learner.failed:
         notes.append(f"No more of it was run: it {learner.failed}.")

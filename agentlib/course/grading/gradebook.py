@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentlib.course.errors import GradebookError
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.grade import Row
 from agentlib.course.grading.results import best_points
@@ -15,17 +16,13 @@ from agentlib.course.grading.results import best_points
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-__all__ = ["GradebookProblem", "add_gradebook", "import_grades", "open_gradebook", "read_rows"]
+__all__ = ["add_gradebook", "import_grades", "open_gradebook", "read_rows"]
 
 SQLITE = "sqlite:///"
 
 
-class GradebookProblem(Exception):
-    """What keeps grades from being put into a gradebook, in a sentence for the instructor."""
-
-
 def read_rows(folder: Path) -> list[Row]:
-    """Read the grades that `grade` wrote. Raises GradebookProblem if there are none to be read."""
+    """Read the grades that `grade` wrote. Raises GradebookError if there are none to be read."""
     path = folder / "grades.json"
     try:
         return [
@@ -33,13 +30,13 @@ def read_rows(folder: Path) -> list[Row]:
             for about in json.loads(path.read_text(encoding="utf-8"))
         ]
     except FileNotFoundError:
-        raise GradebookProblem(
+        raise GradebookError(
             f"There is no {path}. Give the folder that `python -m agentlib grade` had as --out."
         ) from None
     except OSError as problem:
-        raise GradebookProblem(f"{path} cannot be read ({problem.strerror}).") from None
+        raise GradebookError(f"{path} cannot be read ({problem.strerror}).") from None
     except (ValueError, TypeError, KeyError):
-        raise GradebookProblem(
+        raise GradebookError(
             f"{path} was not written by this version of the course. Grade the folder again."
         ) from None
 
@@ -48,7 +45,7 @@ def open_gradebook(address: str) -> Any:
     """Open a gradebook and give it.
 
     address: of the database, such as "sqlite:///gradebook.db", or the path of its file.
-    Raises GradebookProblem if there is none, and ImportError without nbgrader.
+    Raises GradebookError if there is none, and ImportError without nbgrader.
     """
     from nbgrader.api import Gradebook  # noqa: PLC0415  an extra, and it loads nbgrader's whole server
 
@@ -56,20 +53,20 @@ def open_gradebook(address: str) -> Any:
         address = SQLITE + address
     file = Path(address.removeprefix(SQLITE))
     if address.startswith(SQLITE) and not file.is_file():  # it would be made, empty
-        raise GradebookProblem(
+        raise GradebookError(
             f"There is no gradebook {file}. nbgrader makes it in the folder of your course: "
             "nbgrader generate_assignment ASSIGNMENT"
         )
     try:
         return Gradebook(address)
     except Exception as problem:  # of its database, of which each kind has errors of its own
-        raise GradebookProblem(
+        raise GradebookError(
             f"{address} cannot be opened as a gradebook ({str(problem).splitlines()[0]})."
         ) from None
 
 
 def find_assignment(gradebook: Any, exercise: str, only: str | None) -> str:
-    """Find the assignment that has an exercise's notebook. Raises GradebookProblem if that is not one.
+    """Find the assignment that has an exercise's notebook. Raises GradebookError if that is not one.
 
     only: the name of the one assignment to look at; None = all.
     """
@@ -82,23 +79,23 @@ def find_assignment(gradebook: Any, exercise: str, only: str | None) -> str:
     if len(names) == 1:
         return str(names[0])
     if names:
-        raise GradebookProblem(
+        raise GradebookError(
             f"{exercise} is in the assignments {', '.join(sorted(names))}; choose one with --assignment."
         )
     where = f"the assignment {only}" if only else "the gradebook"
-    raise GradebookProblem(
+    raise GradebookError(
         f"{exercise} is not in {where}. Put solutions/{exercise}.ipynb into source/{only or exercise}/ "
         f"and run: nbgrader generate_assignment {only or exercise}"
     )
 
 
 def graded_cell(gradebook: Any, exercise: str, assignment: str) -> str:
-    """Find the cell with the points of an exercise. Raises GradebookProblem if it is not as in the course."""
+    """Find the cell with the points of an exercise. Raises GradebookError if it is not as in the course."""
     cells = {cell.name: cell.max_score for cell in gradebook.find_notebook(exercise, assignment).grade_cells}
     name, points = f"{exercise.split('_')[0]}_points", EXERCISES[exercise].max_points
     if cells != {name: points}:
         found = ", ".join(f"{cell} ({most:g} points)" for cell, most in sorted(cells.items())) or "none"
-        raise GradebookProblem(
+        raise GradebookError(
             f"{exercise} in {assignment} should have one graded cell, {name} ({points} points), and has "
             f"{found}. Run again: nbgrader generate_assignment {assignment} --force"
         )
@@ -133,7 +130,7 @@ def import_grades(
         try:
             place = find_assignment(gradebook, exercise, assignment)
             places[exercise] = (place, graded_cell(gradebook, exercise, place))
-        except GradebookProblem as problem:
+        except GradebookError as problem:
             problems.append(str(problem))
     problems += [
         f"{row.file} ({row.student}) is no known exercise; it has no grade."
@@ -187,7 +184,7 @@ def run_gradebook(arguments: argparse.Namespace) -> int:
     except ImportError as problem:
         print(f'{problem}. Run: {sys.executable} -m pip install -e ".[teach]"', file=sys.stderr)
         return 2
-    except GradebookProblem as problem:
+    except GradebookError as problem:
         print(problem, file=sys.stderr)
         return 2
     for said in problems:

@@ -15,10 +15,10 @@ class Limits:
     call_seconds: the most for one call of the learner's function, whatever its scenario allows.
     grace_seconds: code that was told to end gets so long before its process is ended.
     output_bytes: printed text is kept up to here, the rest is counted and dropped.
-    message_bytes: the longest message over the border, either way.
+    message_bytes: the longest message over the channel, either way.
     messages: the most messages that one call of the learner's function may send.
     log_mb: about the memory that all messages together may take in the grader, which keeps them to the end.
-    file_mb: the largest file. disk_mb: all files together, where the rung can bound that.
+    file_mb: the largest file. disk_mb: all files together, where the backend can bound that.
     open_files: files open at a time. restarts: how often a child that ended is started anew.
     notebook_mb: larger notebooks are not read.
     """

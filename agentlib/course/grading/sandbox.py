@@ -1,4 +1,4 @@
-"""The rungs of the isolation ladder: ways to start a child, from the safest down."""
+"""The backends of the sandbox: ways to start a child, from the safest down."""
 
 import json
 import os
@@ -21,10 +21,10 @@ from agentlib.course.grading.containers import (
     remove_container,
 )
 from agentlib.course.grading.limits import Limits
-from agentlib.course.grading.sandbox_root import Home, package_folders
+from agentlib.course.grading.sandbox_root import SandboxRoot, package_folders
 from agentlib.course.grading.syscalls import call_filter
 
-__all__ = ["PROMISES", "RUNGS", "Rung", "Started"]
+__all__ = ["BACKENDS", "PROMISES", "Backend", "Started"]
 
 PROMISES = {
     "network": "no network",
@@ -36,7 +36,7 @@ PROMISES = {
     "space": "a limit on all files together",
     "time": "a limit on time",
 }
-"""What a rung may promise, in words for the banner."""
+"""What a backend may promise, in words for the banner."""
 
 MB = 1_000_000
 TMP = "/tmp"
@@ -48,7 +48,7 @@ ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-"""Everything that a child gets to see of the environment, but for its home and its folder for files."""
+"""Everything that a child gets to see of the environment, but for its folder of files for files."""
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Rung:
+class Backend:
     """One way to start a child.
 
     name: as it stands in results. keeps: what it promises, see `PROMISES`.
@@ -78,7 +78,7 @@ class Rung:
     name: str
     keeps: frozenset[str]
     available: Callable[[], str]
-    start: Callable[[Home, Limits], Started]
+    start: Callable[[SandboxRoot, Limits], Started]
 
 
 def python() -> str:
@@ -86,9 +86,9 @@ def python() -> str:
     return os.path.realpath(sys.executable)
 
 
-def start_command(home: str, packages: Iterable[str]) -> list[str]:
-    """The command line of a child; home, packages: as the child sees them."""
-    return [python(), "-I", "-S", f"{home}/start.py", home, *packages]
+def start_command(root: str, packages: Iterable[str]) -> list[str]:
+    """The command line of a child; root, packages: as the child sees them."""
+    return [python(), "-I", "-S", f"{root}/start.py", root, *packages]
 
 
 def spawn(
@@ -157,13 +157,15 @@ def open_folders(path: Path) -> list[str]:
     ]
 
 
-def bubblewrap_command(home: Home, limits: Limits, *, root: bool, filter_fd: int | None) -> list[str]:
+def bubblewrap_command(
+    root: SandboxRoot, limits: Limits, *, as_root: bool, filter_fd: int | None
+) -> list[str]:
     """The command line that starts a child in bubblewrap.
 
     Root starts it without a user namespace and leaves it the rights to become another user, which the child
     does before it runs anything: the limit on processes does not bind root, whatever a namespace calls it.
     """
-    packages = [f"/packages/{number}" for number in range(len(home.packages))]
+    packages = [f"/packages/{number}" for number in range(len(root.packages))]
     size = ["--size", str(limits.disk_mb * MB)]
     words = [
         shutil.which("bwrap") or "bwrap",
@@ -174,13 +176,13 @@ def bubblewrap_command(home: Home, limits: Limits, *, root: bool, filter_fd: int
         "ALL",
     ]
     words += [f"--unshare-{name}" for name in ("pid", "net", "ipc", "uts", "cgroup-try")]
-    if root:
+    if as_root:
         words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         words += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    words += [*system_mounts(), "--ro-bind", str(home.folder), "/course"]
+    words += [*system_mounts(), "--ro-bind", str(root.folder), "/course"]
     words += ["--perms", "0755", "--dir", "/packages"]
-    for inside, outside in zip(packages, home.packages, strict=True):
+    for inside, outside in zip(packages, root.packages, strict=True):
         words += ["--ro-bind", str(outside), inside]
     words += ["--proc", "/proc", "--dev", "/dev", *size, "--perms", "1777", "--tmpfs", "/dev/shm"]
     words += [*size, "--perms", "1777", "--tmpfs", TMP, "--remount-ro", "/dev", "--remount-ro", "/"]
@@ -192,17 +194,17 @@ def bubblewrap_command(home: Home, limits: Limits, *, root: bool, filter_fd: int
     return [*words, *start_command("/course", packages)]
 
 
-def start_in_bubblewrap(home: Home, limits: Limits) -> Started:
+def start_in_bubblewrap(root: SandboxRoot, limits: Limits) -> Started:
     """Start a child in bubblewrap."""
-    root = is_root()
+    as_root = is_root()
     program = call_filter(platform.machine())
     with tempfile.TemporaryFile() as file:
         file.write(program or b"")
         file.seek(0)
         filter_fd = file.fileno() if program else None
-        command = bubblewrap_command(home, limits, root=root, filter_fd=filter_fd)
+        command = bubblewrap_command(root, limits, as_root=as_root, filter_fd=filter_fd)
         process = spawn(command, {"PATH": os.defpath}, pass_fds=(file.fileno(),) if program else ())
-    return Started(process, other_user() if root else None, guarded=True)
+    return Started(process, other_user() if as_root else None, guarded=True)
 
 
 # --- sandlock
@@ -229,12 +231,12 @@ def sandlock_missing() -> str:
     return "" if here >= needed else f"needs a newer Linux (Landlock {needed}; this one has {here})"
 
 
-def start_in_sandlock(home: Home, limits: Limits) -> Started:
-    """Start a child in sandlock: it may read the system's programs and its home, and write in its folder."""
+def start_in_sandlock(root: SandboxRoot, limits: Limits) -> Started:
+    """Start a child in sandlock: it may read the system's programs and its root, and write in its folder."""
     folder = Path(tempfile.mkdtemp(prefix=f"agentlib_child_{os.getpid()}_"))
     base = Path(sys.base_prefix).resolve()
     readable = ["/usr", "/lib", "/lib64", "/bin", "/dev/null", "/dev/urandom", "/proc"]
-    readable += map(str, [base, home.folder, *home.packages])
+    readable += map(str, [base, root.folder, *root.packages])
     sandbox = {
         "fs_readable": [path for path in readable if Path(path).exists()],
         "fs_writable": [str(folder)],
@@ -243,7 +245,7 @@ def start_in_sandlock(home: Home, limits: Limits) -> Started:
         "env": {**ENVIRONMENT, "HOME": str(folder), "TMPDIR": str(folder)},
         "cwd": str(folder),
     }
-    command = start_command(str(home.folder), map(str, home.packages))
+    command = start_command(str(root.folder), map(str, root.packages))
     about = json.dumps({"sandbox": sandbox, "command": command})
     process = spawn([sys.executable, "-I", "-c", SANDLOCK, about], {"PATH": os.defpath})
     return Started(process, None, folder)
@@ -252,7 +254,7 @@ def start_in_sandlock(home: Home, limits: Limits) -> Started:
 # --- containers
 
 
-def start_in_container(program: str, home: Home, limits: Limits) -> Started:
+def start_in_container(program: str, root: SandboxRoot, limits: Limits) -> Started:
     """Start a child in a container of docker or podman.
 
     Each has a user of its own, since a limit on processes counts by user: numbers that no system gives out,
@@ -260,7 +262,7 @@ def start_in_container(program: str, home: Home, limits: Limits) -> Started:
     """
     name = f"agentlib_child_{os.getpid()}_{secrets.token_hex(4)}"
     user = 60_578 + secrets.randbelow(606)
-    command = container_command(program, name, home.folder, limits, user, ENVIRONMENT)
+    command = container_command(program, name, root.folder, limits, user, ENVIRONMENT)
     process = spawn(command, client_environment(os.environ))
     return Started(process, stop=partial(remove_container, program, name))
 
@@ -268,7 +270,7 @@ def start_in_container(program: str, home: Home, limits: Limits) -> Started:
 # --- without a sandbox
 
 
-def start_with_limits(home: Home, limits: Limits, user: int | None = None) -> Started:
+def start_with_limits(root: SandboxRoot, limits: Limits, user: int | None = None) -> Started:
     """Start a child in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix=f"agentlib_child_{os.getpid()}_"))
     if user is not None:
@@ -276,13 +278,13 @@ def start_with_limits(home: Home, limits: Limits, user: int | None = None) -> St
     environment = {**ENVIRONMENT, "HOME": str(folder), "TMPDIR": str(folder)}
     if os.name == "nt":
         environment["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")
-    command = start_command(str(home.folder), map(str, home.packages))
+    command = start_command(str(root.folder), map(str, root.packages))
     return Started(spawn(command, environment, folder), user, folder)
 
 
-def start_as_other_user(home: Home, limits: Limits) -> Started:
+def start_as_other_user(root: SandboxRoot, limits: Limits) -> Started:
     """Start a child that becomes another user."""
-    return start_with_limits(home, limits, other_user())
+    return start_with_limits(root, limits, other_user())
 
 
 def limits_missing() -> str:
@@ -305,11 +307,11 @@ def is_open(folder: Path) -> bool:
     return all(place.stat().st_mode & stat.S_IXOTH for place in [folder, *folder.parents])
 
 
-RUNGS = (
-    Rung("bubblewrap", frozenset(PROMISES), bubblewrap_missing, start_in_bubblewrap),
-    Rung("sandlock", frozenset(PROMISES) - {"space"}, sandlock_missing, start_in_sandlock),
+BACKENDS = (
+    Backend("bubblewrap", frozenset(PROMISES), bubblewrap_missing, start_in_bubblewrap),
+    Backend("sandlock", frozenset(PROMISES) - {"space"}, sandlock_missing, start_in_sandlock),
     *(
-        Rung(
+        Backend(
             program,
             frozenset(PROMISES),
             partial(container_missing, program),
@@ -317,18 +319,18 @@ RUNGS = (
         )
         for program in ("docker", "podman")
     ),
-    Rung(
+    Backend(
         "resource limits, another user",
         frozenset({"processes", "forks", "memory", "disk", "time"}),
         other_user_missing,
         start_as_other_user,
     ),
-    Rung(
+    Backend(
         "resource limits",
         frozenset({"memory", "disk", "time"}),
         limits_missing,
         start_with_limits,
     ),
-    Rung("time limit", frozenset({"time"}), lambda: "", start_with_limits),
+    Backend("time limit", frozenset({"time"}), lambda: "", start_with_limits),
 )
-"""All rungs, the safest first."""
+"""All backends, the safest first."""

@@ -1,4 +1,4 @@
-"""The child's home: a folder with a copy of agentlib that holds what exercises import.
+"""The sandbox root: a folder with a copy of agentlib that holds what exercises import.
 
 No checks, no grading, no solutions and no tests are in it, though the project may be installed in a form that
 leads Python straight to its own folder.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["Home", "course_version", "make_home", "package_folders", "temporary_home"]
+__all__ = ["SandboxRoot", "course_version", "make_sandbox_root", "package_folders", "temporary_sandbox_root"]
 
 PACKAGE_DIR = Path(__file__).resolve().parents[2]
 STAND_IN = "course/grading/stand_in.py"
@@ -31,8 +31,8 @@ import gc
 import sys
 
 gc.disable()  # what is loaded here stays
-home, *packages = sys.argv[1:]
-sys.path[:0] = [home]
+root, *packages = sys.argv[1:]
+sys.path[:0] = [root]
 sys.path += packages
 
 from agentlib.course.running.worker import main
@@ -43,17 +43,17 @@ main()
 
 
 @dataclass(frozen=True)
-class Home:
+class SandboxRoot:
     """A folder to start children from. packages: the folders of what is installed beside agentlib."""
 
     folder: Path
     packages: tuple[Path, ...]
 
 
-def make_home(folder: Path) -> Home:
+def make_sandbox_root(folder: Path) -> SandboxRoot:
     """Fill an empty folder with what a child needs. Other users may read it, since a child may be one."""
     copy = folder / "agentlib"
-    if not sys.dont_write_bytecode:  # compiled where it stands, it is compiled for the next home, too
+    if not sys.dont_write_bytecode:  # compiled where it stands, it is compiled for the next sandbox root, too
         compileall.compile_dir(PACKAGE_DIR, quiet=2)
     shutil.copytree(PACKAGE_DIR, copy, ignore=lambda directory, names: {"course"} & set(names))
     shutil.copytree(PACKAGE_DIR / "course" / "running", copy / "course" / "running")
@@ -63,7 +63,7 @@ def make_home(folder: Path) -> Home:
     compileall.compile_dir(folder, quiet=2)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
-    return Home(folder, package_folders())
+    return SandboxRoot(folder, package_folders())
 
 
 def package_folders() -> tuple[Path, ...]:
@@ -75,13 +75,13 @@ def package_folders() -> tuple[Path, ...]:
 
 
 @contextlib.contextmanager
-def temporary_home() -> Iterator[Home]:
-    """Make a home for as long as it is needed, and remove what earlier ones left that were killed."""
+def temporary_sandbox_root() -> Iterator[SandboxRoot]:
+    """Make a sandbox root for as long as it is needed, and remove what earlier ones left that were killed."""
     temporary = Path(tempfile.gettempdir())
     remove_leftovers(temporary)
     try:
         with tempfile.TemporaryDirectory(prefix=f"agentlib_grading_{os.getpid()}_") as folder:
-            yield make_home(Path(folder))
+            yield make_sandbox_root(Path(folder))
     finally:
         remove_leftovers(temporary)  # a worker outlives a batch that is killed by a moment
 

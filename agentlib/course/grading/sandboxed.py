@@ -1,24 +1,25 @@
-"""A learner's functions that live in a child, behind the border."""
+"""A learner's functions that live in a child, at the other end of the channel."""
 
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentlib.course.checking.simulator import TOO_LONG, TOO_OFTEN
-from agentlib.course.grading.channel import SENT_TOO_MUCH, Child, ChildEndedError, ProtocolError
+from agentlib.course.errors import ChildEndedError, ProtocolError
+from agentlib.course.grading.channel import SENT_TOO_MUCH, Child
 from agentlib.course.grading.limits import Limits
-from agentlib.course.grading.sandbox import Rung
-from agentlib.course.grading.sandbox_root import Home
+from agentlib.course.grading.sandbox import Backend
+from agentlib.course.grading.sandbox_root import SandboxRoot
 from agentlib.course.grading.submission import Plan
 from agentlib.course.running.cells import Cell
 from agentlib.messages import Entry, short
 
-__all__ = ["LearnerThere"]
+__all__ = ["SandboxedLearner"]
 
 RUN_ALL = "Run your notebook anew from top to bottom. Which cell is the first that does not run?"
 
 
-class LearnerThere:
+class SandboxedLearner:
     """A `Learner` (see `agentlib.course.checking.simulator`) whose functions live in a child.
 
     A child that ends is started anew for the next call; one that ends, or hangs, while it runs the cells is
@@ -26,11 +27,13 @@ class LearnerThere:
     functions: the names that are needed.
     """
 
-    def __init__(self, plan: Plan, functions: Sequence[str], rung: Rung, home: Home, limits: Limits) -> None:
+    def __init__(
+        self, plan: Plan, functions: Sequence[str], backend: Backend, root: SandboxRoot, limits: Limits
+    ) -> None:
         self.plan = plan
         self.functions = tuple(functions)
-        self.rung = rung
-        self.home = home
+        self.backend = backend
+        self.root = root
         self.limits = limits
         self.deadline = time.monotonic() + limits.wall_seconds
         self.problems: list[str] = []
@@ -109,7 +112,7 @@ class LearnerThere:
     def _start(self) -> None:
         place = "at the start"
         try:
-            self._child = Child(self.rung, self.home, self.limits, self.deadline, self.log_bytes)
+            self._child = Child(self.backend, self.root, self.limits, self.deadline, self.log_bytes)
             place = "in a cell"
             outcome = self._child.ask(
                 {

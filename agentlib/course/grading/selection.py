@@ -1,4 +1,4 @@
-"""Chooses how children are isolated: the first rung of the ladder that keeps its promises when tried."""
+"""Chooses how children are isolated: the safest backend that keeps its promises when tried."""
 
 import hashlib
 import os
@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentlib.course.grading.channel import Child, ChildEndedError, ProtocolError
+from agentlib.course.errors import ChildEndedError, ProtocolError, SandboxError
+from agentlib.course.grading.channel import Child
 from agentlib.course.grading.limits import Limits
-from agentlib.course.grading.sandbox import PROMISES, RUNGS, Rung
-from agentlib.course.grading.sandbox_root import Home
+from agentlib.course.grading.sandbox import BACKENDS, PROMISES, Backend
+from agentlib.course.grading.sandbox_root import SandboxRoot
 
-__all__ = ["Choice", "SandboxError", "banner", "choose_rung", "try_rung"]
+__all__ = ["Selection", "banner", "choose_backend", "try_backend"]
 
 # Runs in the child. Each line of the answer is something that the learner's code was able to do.
 PROBE = """
@@ -104,41 +105,37 @@ def can_fill(size, most):
             if os.path.exists(f"part{number}"):
                 os.remove(f"part{number}")
 
-def probe(model, secret, users, port, pid, most_processes, most_memory, most_file, most_space):
+def probe(model, secret, users, port, pid, max_processes, max_memory, max_file, max_space):
     import agentlib
     from agentlib import run_agent
     return {
         "files": can_read(secret) or is_same("/etc/passwd", users),
         "network": can_connect(port),
         "processes": can_signal(pid),
-        "forks": most_processes and forks(most_processes + 4),
-        "memory": can_hold(most_memory),
-        "disk": can_write(most_file),
-        "space": most_space and can_fill(most_file // 2, most_space),
+        "forks": max_processes and forks(max_processes + 4),
+        "memory": can_hold(max_memory),
+        "disk": can_write(max_file),
+        "space": max_space and can_fill(max_file // 2, max_space),
         "time": False,
         "asked": model([os.getcwd()]),
     }
 """
 
-LEAST_FORKS = 3
-"""An honest submission may start so many processes; a rung on which it cannot is of no use."""
-
-
-class SandboxError(Exception):
-    """No rung keeps what it promises, or none that is safe enough."""
+MIN_FORKS = 3
+"""An honest submission may start so many processes; a backend on which it cannot is of no use."""
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The rung that was chosen. passed_over: for each safer one, its name and why it was not taken."""
+class Selection:
+    """The backend that was chosen. passed_over: for each safer one, its name and why it was not taken."""
 
-    rung: Rung
+    backend: Backend
     passed_over: tuple[tuple[str, str], ...]
 
 
-def try_rung(rung: Rung, home: Home, limits: Limits) -> str:
-    """Try a rung with a program that reaches for what it must not. Gives what is wrong, "" if nothing is."""
-    missing = rung.available()
+def try_backend(backend: Backend, root: SandboxRoot, limits: Limits) -> str:
+    """Try a backend with a program that reaches for what it must not. Gives what is wrong; "" = nothing."""
+    missing = backend.available()
     if missing:
         return missing
     # A limit that holds at a low value holds at a high one too, and is sooner reached.
@@ -156,21 +153,21 @@ def try_rung(rung: Rung, home: Home, limits: Limits) -> str:
             "users": _digest(Path("/etc/passwd")),  # a container has one of its own
             "port": server.getsockname()[1],
             "pid": os.getpid(),
-            "most_processes": limits.processes if "forks" in rung.keeps else 0,
-            "most_memory": limits.memory_mb * 1_000_000,
-            "most_file": limits.file_mb * 1_000_000 + 1,
-            "most_space": limits.disk_mb * 1_000_000 if "space" in rung.keeps else 0,
+            "max_processes": limits.processes if "forks" in backend.keeps else 0,
+            "max_memory": limits.memory_mb * 1_000_000,
+            "max_file": limits.file_mb * 1_000_000 + 1,
+            "max_space": limits.disk_mb * 1_000_000 if "space" in backend.keeps else 0,
         }
         try:
-            did = _probe(rung, home, limits, arguments)
+            did = _run_probe(backend, root, limits, arguments)
         except (ChildEndedError, ProtocolError, OSError) as problem:
             return f"did not run here ({problem})"
     if isinstance(did, str):
         return did
     forks = did.pop("forks")
-    if "forks" in rung.keeps and not LEAST_FORKS <= forks <= limits.processes:
+    if "forks" in backend.keeps and not MIN_FORKS <= forks <= limits.processes:
         return f"does not keep its promise: {forks} processes could be started"
-    broken = [PROMISES[name] for name in PROMISES if name in rung.keeps and did.get(name)]
+    broken = [PROMISES[name] for name in PROMISES if name in backend.keeps and did.get(name)]
     return f"does not keep its promise: {', '.join(broken)}" if broken else ""
 
 
@@ -182,8 +179,10 @@ def _digest(path: Path) -> str:
         return ""
 
 
-def _probe(rung: Rung, home: Home, limits: Limits, arguments: dict[str, Any]) -> dict[str, Any] | str:
-    child = Child(rung, home, limits, time.monotonic() + limits.wall_seconds)
+def _run_probe(
+    backend: Backend, root: SandboxRoot, limits: Limits, arguments: dict[str, Any]
+) -> dict[str, Any] | str:
+    child = Child(backend, root, limits, time.monotonic() + limits.wall_seconds)
     try:
         ran = child.ask(
             {
@@ -210,45 +209,45 @@ def _probe(rung: Rung, home: Home, limits: Limits, arguments: dict[str, Any]) ->
     return did
 
 
-def choose_rung(
-    home: Home,
+def choose_backend(
+    root: SandboxRoot,
     limits: Limits,
     require: str | None = None,
     only: str | None = None,
-    rungs: Sequence[Rung] = RUNGS,
-    trial: Callable[[Rung, Home, Limits], str] = try_rung,
-) -> Choice:
-    """Choose the safest rung that works here.
+    backends: Sequence[Backend] = BACKENDS,
+    trial: Callable[[Backend, SandboxRoot, Limits], str] = try_backend,
+) -> Selection:
+    """Choose the safest backend that works here.
 
-    require: the name of a rung; none below it is taken. only: the name of the one rung to take.
+    require: the name of a backend; none below it is taken. only: the name of the one backend to take.
     Raises SandboxError if there is none, ValueError if a name is not known.
     """
-    names = [rung.name for rung in rungs]
+    names = [backend.name for backend in backends]
     for name in (require, only):
         if name is not None and name not in names:
             raise ValueError(f'There is no isolation "{name}". There are: {", ".join(names)}.')
     if only and require and names.index(only) > names.index(require):
         raise SandboxError(f'"{only}" is weaker than "{require}", and at least that is required.')
     passed_over: list[tuple[str, str]] = []
-    for rung in rungs:
-        if only is None or rung.name == only:
-            wrong = trial(rung, home, limits)
+    for backend in backends:
+        if only is None or backend.name == only:
+            wrong = trial(backend, root, limits)
             if not wrong:
-                return Choice(rung, tuple(passed_over))
-            passed_over.append((rung.name, wrong))
-        if rung.name == require:
+                return Selection(backend, tuple(passed_over))
+            passed_over.append((backend.name, wrong))
+        if backend.name == require:
             break
     reasons = "".join(f"\n  {name}: {why}" for name, why in passed_over)
     raise SandboxError(f"No isolation that is safe enough works here:{reasons}")
 
 
-def banner(choice: Choice) -> str:
+def banner(selection: Selection) -> str:
     """Say what protects this machine from what is graded, and what does not."""
-    rung = choice.rung
-    kept = [words for name, words in PROMISES.items() if name in rung.keeps]
-    open_ = [words for name, words in PROMISES.items() if name not in rung.keeps]
-    lines = [f"Isolation: {rung.name}: {', '.join(kept)}."]
+    backend = selection.backend
+    kept = [words for name, words in PROMISES.items() if name in backend.keeps]
+    open_ = [words for name, words in PROMISES.items() if name not in backend.keeps]
+    lines = [f"Isolation: {backend.name}: {', '.join(kept)}."]
     if open_:
         lines.append(f"NOT ensured on this machine: {', '.join(open_)}. Grade only people you trust.")
-    lines += [f"  passed over: {name}, {why}" for name, why in choice.passed_over]
+    lines += [f"  passed over: {name}, {why}" for name, why in selection.passed_over]
     return "\n".join(lines)

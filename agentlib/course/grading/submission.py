@@ -21,15 +21,15 @@ __all__ = ["Plan", "exercise_in", "plan"]
 
 
 # What is read here is read outside of the sandbox, where nothing bounds its time and its memory but these.
-MOST_PARTS = 1_000_000
+MAX_PARTS = 1_000_000
 """Lists and dicts in a notebook's JSON: each takes some hundred bytes, however few it has in the file."""
-MOST_VALUES = 2_000_000
+MAX_VALUES = 2_000_000
 """Values in them."""
-MOST_PARTS_OLD = 10_000
+MAX_PARTS_OLD = 10_000
 """Lists and dicts in a notebook of an old format, whose conversion takes its time for each."""
-MOST_CELLS = 1_000
+MAX_CELLS = 1_000
 """Code cells."""
-MOST_CODE = 300_000
+MAX_CODE_CHARS = 300_000
 """Characters of code in all cells together: Python's own form of them is a thousand times as large."""
 
 WRITES_FILE = re.compile(
@@ -83,15 +83,15 @@ def own_cells(exercise: Exercise, folder: Path = FRESH_DIR) -> Own:
 
 def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
     """Choose the cells to run. Raises NotebookError if the notebook cannot be read."""
-    refuse_too_many_parts(data, path, MOST_PARTS, MOST_VALUES)
+    refuse_too_many_parts(data, path, MAX_PARTS, MAX_VALUES)
     data, notes = converted(data, path)
     cells = read_cells(data, path)
-    if len(cells) > MOST_CELLS:
-        raise NotebookError(f"{path}: has {len(cells):,} code cells; up to {MOST_CELLS:,} are graded.")
+    if len(cells) > MAX_CELLS:
+        raise NotebookError(f"{path}: has {len(cells):,} code cells; up to {MAX_CELLS:,} are graded.")
     size = sum(len(cell.source) for cell in cells)
-    if size > MOST_CODE:
+    if size > MAX_CODE_CHARS:
         raise NotebookError(
-            f"{path}: has {size:,} characters of code; up to {MOST_CODE:,} are graded. Is data in it?"
+            f"{path}: has {size:,} characters of code; up to {MAX_CODE_CHARS:,} are graded. Is data in it?"
         )
     own = own_cells(exercise)
     notes += oddities(cells, own)
@@ -127,17 +127,17 @@ def with_file(cell: Cell) -> Cell:
     return cell._replace(code=f"{write}; __import__('importlib').invalidate_caches()", passed_over="")
 
 
-def refuse_too_many_parts(data: bytes, path: Path, most_parts: int, most_values: int) -> None:
+def refuse_too_many_parts(data: bytes, path: Path, max_parts: int, max_values: int) -> None:
     """Raise NotebookError where a notebook's JSON has more lists and dicts, or values in them, than that.
 
     It is only counted here. What stands in quotes, such as a page among the outputs, is no part.
     """
 
     def too_many(text: bytes) -> bool:
-        return text.count(b"[") + text.count(b"{") > most_parts or text.count(b",") > most_values
+        return text.count(b"[") + text.count(b"{") > max_parts or text.count(b",") > max_values
 
     quotes = data.count(b'"') - data.count(b'\\"')
-    if quotes > 2 * most_values or (too_many(data) and too_many(IN_QUOTES.sub(b"", data))):
+    if quotes > 2 * max_values or (too_many(data) and too_many(IN_QUOTES.sub(b"", data))):
         raise NotebookError(f"{path}: is made of more parts than a notebook that somebody wrote.")
 
 
@@ -201,7 +201,7 @@ def converted(data: bytes, path: Path) -> tuple[bytes, list[str]]:
         return data, []
     if not isinstance(version, int) or not 1 <= version < 4:
         return data, []
-    refuse_too_many_parts(data, path, MOST_PARTS_OLD, MOST_VALUES)
+    refuse_too_many_parts(data, path, MAX_PARTS_OLD, MAX_VALUES)
     try:
         import nbformat  # noqa: PLC0415  comes with Jupyter, and old notebooks are rare
     except ImportError:
@@ -222,7 +222,7 @@ def exercise_in(data: bytes, exercises: Sequence[Exercise]) -> Exercise | None:
     """Tell by the marks of its cells which exercise a notebook is; None if it has none of them."""
     path = Path("notebook")
     try:
-        refuse_too_many_parts(data, path, MOST_PARTS, MOST_VALUES)
+        refuse_too_many_parts(data, path, MAX_PARTS, MAX_VALUES)
         cells = read_cells(data, path)
     except NotebookError:
         return None

@@ -109,7 +109,7 @@ def confine(limits: Entry, user: int | None, guarded: bool) -> list[str]:
         os.setgid(user)
         os.setuid(user)
     if sys.platform == "linux" and not guarded:
-        import ctypes  # noqa: PLC0415  takes time to load, and the safest rung does without
+        import ctypes  # noqa: PLC0415  takes time to load, and the safest backend does without
 
         libc = ctypes.CDLL(None)
         libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
