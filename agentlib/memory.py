@@ -15,7 +15,7 @@ from typing import Any
 from agentlib._json import whole_number
 from agentlib.costs import estimate_tokens
 from agentlib.errors import SummaryError, ToolError, WindowError
-from agentlib.messages import Entry, ModelFunction, describe, is_error, json_text, user
+from agentlib.messages import Entry, ModelFunction, describe, is_error, is_reply, json_text, user
 from agentlib.tools import Tool, tool, words_of
 
 __all__ = [
@@ -128,17 +128,13 @@ def split_steps(history: list[Entry]) -> tuple[list[Entry], list[list[Entry]]]:
     before: list[Entry] = []
     steps: list[list[Entry]] = []
     for entry in history:
-        if _is_reply(entry):
+        if is_reply(entry):
             steps.append([entry])
         elif steps:
             steps[-1].append(entry)
         else:
             before.append(entry)
     return before, steps
-
-
-def _is_reply(entry: Entry) -> bool:
-    return entry.get("role") == "model" or ("role" not in entry and "type" in entry)
 
 
 def compact(history: list[Entry], keep_steps: int, summarise: Summarise) -> list[Entry]:

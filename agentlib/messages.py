@@ -5,7 +5,7 @@ line of text and passed through a pipe.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 from agentlib._json import copy_plain, describe, json_ready, json_text, make_plain, short, text_of, whole
@@ -14,7 +14,9 @@ __all__ = [
     "AnswerReply",
     "Call",
     "Entry",
+    "Exchange",
     "ModelFunction",
+    "Part",
     "Reply",
     "ReplyUsage",
     "ToolEntry",
@@ -29,9 +31,13 @@ __all__ = [
     "describe",
     "error_result",
     "error_text",
+    "exchanges",
     "is_error",
+    "is_reply",
+    "is_result",
     "json_ready",
     "json_text",
+    "read_history",
     "read_reply",
     "short",
     "user",
@@ -149,13 +155,107 @@ def ask_together(*requests: Mapping[str, Any], text: str = "") -> Entry:
     return {"type": "tools", "calls": calls, "text": text}
 
 
-def calls_in(entry: Mapping[str, Any]) -> list[Entry]:
+# --- reading a history ------------------------------------------------------------------------------
+
+
+class Exchange(NamedTuple):
+    """One tool request and what came of it.
+
+    call: the request (id, tool, input). answer: the entry with its result; None = there is none.
+    """
+
+    call: Entry
+    answer: Entry | None
+
+    @property
+    def tool(self) -> Any:
+        """The name of the tool."""
+        return self.call.get("tool")
+
+    @property
+    def input(self) -> Any:
+        """The arguments."""
+        return self.call.get("input")
+
+    @property
+    def result(self) -> Any:
+        """What the tool gave; None = nothing, or there is no result."""
+        return None if self.answer is None else self.answer.get("result")
+
+
+class Part(NamedTuple):
+    """One entry of a history, and the requests that it makes, each with its result."""
+
+    entry: Any
+    exchanges: tuple[Exchange, ...] = ()
+
+
+def read_history(history: Sequence[Any]) -> list[Part]:
+    """Read a history, whichever loop wrote it: each request is paired with its result, if it has one.
+
+    A result belongs to a request of the reply it stands behind: by its id, else by its tool, else by its
+    place, since a hand-written loop may give neither. Such results are no parts of their own; a result that
+    answers no request is one.
+    """
+    parts: list[Part] = []
+    place = 0
+    while place < len(history):
+        entry = history[place]
+        calls = calls_in(entry)
+        place += 1
+        results: list[Entry] = []
+        while calls and place < len(history) and _holds_result(history[place]):
+            results.append(history[place])
+            place += 1
+        answers = _answers_to(calls, results)
+        parts.append(Part(entry, tuple(map(Exchange, calls, answers))))
+        parts += map(Part, results)  # those that are left
+    return parts
+
+
+def _holds_result(entry: object) -> bool:
+    # A hand-written loop may leave the role out.
+    return is_result(entry) or (isinstance(entry, Mapping) and "result" in entry and "role" not in entry)
+
+
+def _answers_to(calls: list[Entry], results: list[Entry]) -> list[Entry | None]:
+    """Take the answer to each call out of `results`."""
+    answers: list[Entry | None] = [None] * len(calls)
+    for field in ("id", "tool", ""):
+        for number, call in enumerate(calls):
+            if answers[number] is None:
+                for place, result in enumerate(results):
+                    if not field or (call.get(field) and result.get(field) == call.get(field)):
+                        answers[number] = results.pop(place)
+                        break
+    return answers
+
+
+def exchanges(history: Sequence[Any]) -> list[Exchange]:
+    """List the requests in a history that have a result, in order."""
+    return [one for part in read_history(history) for one in part.exchanges if one.answer is not None]
+
+
+def calls_in(entry: object) -> list[Entry]:
     """List the tool requests in a reply or in a model's history entry; empty for anything else."""
+    if not isinstance(entry, Mapping) or is_result(entry):
+        return []
     if entry.get("type") == "tool":
         return [{"id": entry.get("id", ""), "tool": entry.get("tool"), "input": entry.get("input")}]
-    if entry.get("type") == "tools":
-        return list(entry.get("calls", []))
-    return []
+    calls = entry.get("calls") if entry.get("type") == "tools" else None
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, (list, tuple)) else []
+
+
+def is_reply(entry: object) -> bool:
+    """True for a reply of the model; a hand-written loop may have stored it without a role."""
+    if not isinstance(entry, Mapping):
+        return False
+    return entry.get("role") == "model" or (entry.get("role") not in ("user", "tool") and "type" in entry)
+
+
+def is_result(entry: object) -> bool:
+    """True for an entry that holds what came of a tool request."""
+    return isinstance(entry, Mapping) and entry.get("role") == "tool"
 
 
 # --- failures as results ----------------------------------------------------------------------------

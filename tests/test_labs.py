@@ -8,7 +8,7 @@ import pytest
 
 from agentlib import ask, ask_together, labs, run_agent, stops
 from agentlib.labs import capitals, shop, trains
-from agentlib.labs._reading import exchanges
+from agentlib.messages import exchanges
 from agentlib.models import RecordingModel, ScriptedModel
 
 # Every module with a model; research and guards have a contract of their own.
@@ -92,16 +92,20 @@ def test_each_lab_has_a_goal_tools_with_words_and_a_fresh_model(lab):
     assert "must come out" in lab.__doc__
 
 
+def read(history):
+    return [(done.tool, done.input, done.result) for done in exchanges(history)]
+
+
 def test_requests_made_together_are_paired_with_their_results_in_order():
     together = ask_together(ask("capital_of", country="Japan"), ask("capital_of", country="India"))
     history = [{"role": "user", "text": "?"}, together, {"role": "tool", "result": "Tokyo"}]
-    assert exchanges(history) == [("capital_of", {"country": "Japan"}, "Tokyo")]
+    assert read(history) == [("capital_of", {"country": "Japan"}, "Tokyo")]
     history.append({"role": "tool", "result": "New Delhi"})
-    assert exchanges(history)[1:] == [("capital_of", {"country": "India"}, "New Delhi")]
+    assert read(history)[1:] == [("capital_of", {"country": "India"}, "New Delhi")]
 
 
 def test_a_result_whose_request_was_never_recorded_is_passed_over():
-    assert exchanges([{"role": "user", "text": "?"}, {"role": "tool", "result": "Tokyo"}]) == []
+    assert read([{"role": "user", "text": "?"}, {"role": "tool", "result": "Tokyo"}]) == []
 
 
 # --- shop -------------------------------------------------------------------------------------------

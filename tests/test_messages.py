@@ -16,9 +16,13 @@ from agentlib.messages import (
     describe,
     error_result,
     error_text,
+    exchanges,
     is_error,
+    is_reply,
+    is_result,
     json_ready,
     json_text,
+    read_history,
     read_reply,
     short,
     user,
@@ -53,6 +57,69 @@ def test_calls_in_lists_the_requests_of_either_shape_and_nothing_else():
     assert calls_in(ask("a", n=1)) == [{"id": "", "tool": "a", "input": {"n": 1}}]
     assert [call["tool"] for call in calls_in(ask_together(ask("a"), ask("b")))] == ["a", "b"]
     assert calls_in(answer("no")) == calls_in(user("no")) == calls_in({"role": "tool", "result": 1}) == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [None, "tool", [ask("a")], {"type": "tools"}, {"type": "tools", "calls": 5},
+     {"type": "tools", "calls": [5]},
+     {"role": "tool", "type": "tool", "tool": "a", "input": {}}],
+)  # fmt: skip
+def test_an_entry_in_a_shape_of_its_own_holds_no_requests(entry):
+    assert calls_in(entry) == []
+    assert read_history([entry]) == [(entry, ())]
+
+
+def pairs(history):
+    return [[(one.tool, one.result) for one in part.exchanges] for part in read_history(history)]
+
+
+def result(value, **names):
+    return {"role": "tool", **names, "result": value}
+
+
+TWO = ask_together(ask("a", n=1), ask("b", n=2))
+
+
+@pytest.mark.parametrize(
+    ("results", "paired"),
+    [
+        ([result(1, id="1", tool="a"), result(2, id="2", tool="b")], [1, 2]),
+        ([result(2, id="2", tool="b"), result(1, id="1", tool="a")], [1, 2]),
+        ([result(2, id="2"), result(1, id="1")], [1, 2]),
+        ([result(2, tool="b"), result(1, tool="a")], [1, 2]),
+        ([result(1), result(2)], [1, 2]),
+        ([{"result": 1}, {"result": 2}], [1, 2]),
+        ([result(2, id="2"), result(1)], [1, 2]),
+        ([result(2, tool="b")], [None, 2]),
+        ([], [None, None]),
+        ([{"role": "tool"}], [None, None]),
+    ],
+)
+def test_a_request_is_paired_with_its_result_by_id_else_by_tool_else_by_place(results, paired):
+    history = [user("Goal"), TWO, *results, user("Go on.")]
+    assert pairs(history) == [[], list(zip("ab", paired, strict=True)), []]
+    assert [(one.tool, one.input) for one in exchanges(history) if one.result is not None] == [
+        (tool, {"n": number}) for tool, number in (("a", 1), ("b", 2)) if number in paired
+    ]
+
+
+def test_a_result_that_answers_no_request_is_a_part_of_its_own():
+    stray = result(3, id="7", tool="c")
+    one = {**ask("a"), "id": "1"}
+    history = [stray, user("Goal"), one, result(1, id="1"), stray, user("Go on."), stray]
+    parts = [part.entry for part in read_history(history)]
+    assert parts == [stray, user("Goal"), one, stray, user("Go on."), stray]
+    assert [each.result for each in exchanges(history)] == [1]
+
+
+def test_what_is_a_reply_and_what_a_result_with_and_without_a_role():
+    assert all(
+        map(is_reply, [answer("no"), TWO, {"role": "model", "text": "?"}, {**ask("a"), "role": "model"}])
+    )
+    assert not any(map(is_reply, [user("no"), result(1), {"text": "no"}, None, "answer"]))
+    assert is_result(result(1))
+    assert not any(map(is_result, [user("no"), answer("no"), {"result": 1}, None]))
 
 
 # --- errors -----------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ with 6 tool runs, 14 history entries and 49 coins. With `max_steps=4` there is n
 """
 
 from agentlib.errors import ToolError
-from agentlib.labs._reading import exchanges, last_note
-from agentlib.messages import Entry, answer, ask
+from agentlib.labs._reading import last_note
+from agentlib.messages import Entry, answer, ask, exchanges
 from agentlib.models import RuleModel
 
 __all__ = [

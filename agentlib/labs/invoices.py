@@ -16,8 +16,8 @@ from typing import Any
 
 from agentlib.costs import Price
 from agentlib.errors import ToolError
-from agentlib.labs._reading import Exchange, exchanges, last_note
-from agentlib.messages import Entry, answer, ask, error_text, json_text
+from agentlib.labs._reading import last_note
+from agentlib.messages import Entry, Exchange, answer, ask, error_text, exchanges, json_text
 from agentlib.models import RuleModel
 
 __all__ = [

@@ -18,8 +18,7 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from agentlib._json import whole_number
 from agentlib._run import Run
-from agentlib.labs._reading import exchanges
-from agentlib.messages import answer, ask, describe
+from agentlib.messages import answer, ask, describe, exchanges
 from agentlib.models import ScriptedModel
 from agentlib.stops import ANSWERED
 

@@ -9,8 +9,8 @@ With `HINTED_TOOLS` the same model answers 1099 in 2 steps, and "#1044" in 4.
 import re
 
 from agentlib.errors import ToolError
-from agentlib.labs._reading import Exchange, exchanges, last_note, result_words
-from agentlib.messages import Entry, answer, ask
+from agentlib.labs._reading import last_note, result_words
+from agentlib.messages import Entry, Exchange, answer, ask, exchanges
 from agentlib.models import RuleModel
 
 __all__ = [

@@ -8,8 +8,8 @@ request, which is not run: 3 steps and 2 tool runs, before a limit of 6 steps.
 import re
 
 from agentlib.errors import ToolError
-from agentlib.labs._reading import exchanges, result_words
-from agentlib.messages import Entry, answer, ask
+from agentlib.labs._reading import result_words
+from agentlib.messages import Entry, answer, ask, exchanges
 from agentlib.models import LoopingModel, RuleModel
 
 __all__ = [

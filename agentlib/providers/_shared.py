@@ -14,13 +14,17 @@ from typing import Any, NamedTuple, TypeGuard
 from agentlib.errors import ProviderError
 from agentlib.messages import (
     Entry,
+    Exchange,
     ModelFunction,
-    calls_in,
     cut,
     describe,
     error_result,
+    is_error,
+    is_reply,
+    is_result,
     json_ready,
     json_text,
+    read_history,
     short,
 )
 from agentlib.tools import Tool, read_tools
@@ -74,34 +78,21 @@ class Turn(NamedTuple):
 def turns(history: list[Entry]) -> Iterator[Turn]:
     """Split a history into turns in which every request has exactly one result.
 
-    A result belongs to a request of the reply it stands behind, by its id or else by its tool; ids are used
-    again from reply to reply (FIELD_CASES F2), and providers refuse that, so a second one gets a name of its
-    own. What a turn is made of depends only on what stands before it and on its results: a history that only
-    grows is sent with the same beginning each time, which a provider can read from its cache.
+    Ids are used again from reply to reply (FIELD_CASES F2), and providers refuse that, so a second one gets
+    a name of its own. What a turn is made of depends only on what stands before it and on its results: a
+    history that only grows is sent with the same beginning each time, which a provider can read from its
+    cache.
     """
     taken: set[str] = set()
-    number = 0
-    while number < len(history):
-        entry = history[number]
-        number += 1
-        if entry.get("role") == "tool":  # no request stands before it: it was cut off from its reply
+    for entry, exchanges in read_history(history):
+        text = _text_in(entry)
+        if is_result(entry):  # no request stands before it: it was cut off from its reply
             words = f"Result of {entry.get('tool') or 'a tool'}: {_result_text(entry)}"
             yield Turn("user", words, (), entry)
-            continue
-        text = _text_in(entry)
-        if entry.get("role") != "model" and "type" not in entry:
+        elif not is_reply(entry):
             yield Turn("user", text or NO_TEXT, (), entry)
-            continue
-        results = []
-        while number < len(history) and history[number].get("role") == "tool":
-            results.append(history[number])
-            number += 1
-        calls = calls_in(entry)
-        requests = tuple(_request(*pair, taken) for pair in zip(calls, _paired(calls, results), strict=True))
-        if text or requests:  # a blank reply is left out: the note behind it says that it was blank
-            yield Turn("model", text, requests, entry)
-        for left_over in results:
-            yield from turns([left_over])
+        elif text or exchanges:  # a blank reply is left out: the note behind it says that it was blank
+            yield Turn("model", text, tuple(_request(one, taken) for one in exchanges), entry)
 
 
 def _text_in(entry: Entry) -> str:
@@ -109,31 +100,15 @@ def _text_in(entry: Entry) -> str:
     return text if isinstance(text, str) and text.strip() else ""
 
 
-def _paired(calls: list[Entry], results: list[Entry]) -> list[Entry | None]:
-    """Take for each call its result out of `results`; what is left there answers none of them."""
-    by_id = [_take(results, "id", call.get("id")) for call in calls]
-    # A hand-written loop may give no ids.
-    return [
-        found or _take(results, "tool", call.get("tool")) for found, call in zip(by_id, calls, strict=True)
-    ]
-
-
-def _take(results: list[Entry], field: str, value: object) -> Entry | None:
-    for place, result in enumerate(results):
-        if value and result.get(field) == value:
-            return results.pop(place)
-    return None
-
-
-def _request(call: Entry, result: Entry | None, taken: set[str]) -> Request:
-    given = call.get("input")
+def _request(exchange: Exchange, taken: set[str]) -> Request:
+    call, given = exchange.call, exchange.input
     # What a model wrote instead of an object has to be shown to it in one: both take nothing else.
     arguments = dict(given) if isinstance(given, dict) else {"not_an_object": given}
+    result = exchange.answer
     if result is None:
         result = {"result": error_result("not_run", "Not run: the history holds no result.")}
-    came = result.get("result")
-    failed = isinstance(came, dict) and isinstance(came.get("error"), str)
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", str(call.get("tool") or "unknown"))[:64]
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", str(exchange.tool or "unknown"))[:64]
+    failed = is_error(result.get("result"))
     return Request(_free_id(call.get("id"), taken), name, arguments, _result_text(result), failed)
 
 

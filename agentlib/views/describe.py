@@ -125,7 +125,7 @@ def entry_kind(entry: object) -> str:
         kind = "result" if "result" in entry else "tool entry without a result"
         tool = entry.get("tool")
         return f"{kind} of {short(tool, 30)}" if isinstance(tool, str) and tool else kind
-    calls = _calls(entry)
+    calls = calls_in(entry)
     if calls:
         return "request " + " + ".join(full_call(call.get("tool"), call.get("input")) for call in calls)
     if entry.get("role") == "user":
@@ -133,14 +133,6 @@ def entry_kind(entry: object) -> str:
     if entry.get("type") == "answer":
         return "answer"
     return f"an entry ({short(', '.join(map(str, entry)), 60)})"
-
-
-def _calls(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """List the requests in an entry that a learner's loop may have written in a shape of its own."""
-    try:
-        return [call for call in calls_in(entry) if isinstance(call, Mapping)]
-    except TypeError:  # "calls" is no list
-        return []
 
 
 def sketch(history: Sequence[object]) -> str:

@@ -189,7 +189,7 @@ class _Builder:
                 self.read[-1] = event.tokens
             self.reply = event.entry
             self.ran = False
-            for call in calls_in(event.entry or {}):
+            for call in calls_in(event.entry):
                 key = request_key(call)
                 if key in self.requested:
                     self.again.add(key)
@@ -212,7 +212,7 @@ class _Builder:
         before = {
             request_key(call)
             for place in range(kept)
-            for call in _calls(self.versions[place][-1].entry)
+            for call in calls_in(self.versions[place][-1].entry)
         } if kept < self.length else None  # fmt: skip
         repeats = [place for place in self.repeats if place < kept]
         new = []
@@ -234,7 +234,7 @@ class _Builder:
         return tuple(new)
 
     def is_repeat(self, entry: Any, place: int, before: set[str] | None) -> bool:
-        keys = [request_key(call) for call in _calls(entry)]
+        keys = [request_key(call) for call in calls_in(entry)]
         if before is None:  # the usual case: the history only grew
             return any(key in self.again for key in keys)
         repeat = any(key in before for key in keys)
@@ -284,7 +284,7 @@ class _Builder:
         """Say where the requests of this reply were made before; "" if they are new."""
         first = {
             self.requested[request_key(call)]
-            for call in calls_in(event.entry or {})
+            for call in calls_in(event.entry)
             if self.requested[request_key(call)] < event.step
         }
         if not first:
@@ -332,13 +332,9 @@ class _Builder:
 
     def repeated(self) -> str:
         """Say of a run that ended with `repeated call` what was seen, and no more."""
-        if not any(self.requested[request_key(call)] < self.step for call in calls_in(self.reply or {})):
+        if not any(self.requested[request_key(call)] < self.step for call in calls_in(self.reply)):
             return of_reason("repeated call")
         return f"The same request came again{'' if self.ran else ' and was not run'}."
-
-
-def _calls(entry: object) -> list[Entry]:
-    return calls_in(entry) if isinstance(entry, Mapping) else []
 
 
 def _brief(value: object) -> str:
@@ -479,7 +475,7 @@ class _WatchedBuilder(_Builder):
             word = "and" if len(added) == 2 else "to"
             return "record", f"Entries {before + 1} {word} {self.length} are added to the history."
         entry, place = added[0], f"entry {self.length}"
-        if _calls(entry):
+        if calls_in(entry):
             return "record", f"The request goes into the history as {place}."
         if role_of(entry) == "tool":
             return "record", self.result_recorded(entry, place)

@@ -60,7 +60,7 @@ def repeats_in(entries: Sequence[Any]) -> list[int]:
     seen: set[str] = set()
     places = []
     for place, entry in enumerate(entries):
-        keys = {request_key(call) for call in (calls_in(entry) if isinstance(entry, Mapping) else [])}
+        keys = {request_key(call) for call in calls_in(entry)}
         if keys & seen:
             places.append(place)
         seen |= keys

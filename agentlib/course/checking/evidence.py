@@ -7,38 +7,23 @@ from typing import Any
 
 from agentlib.course.checking.simulator import TOO_LONG, TOO_OFTEN, shortened
 from agentlib.course.checking.spec import Fault, Log
-from agentlib.messages import Entry, call_key, calls_in, json_text
+from agentlib.messages import Entry, call_key, calls_in, is_result, json_text
 from agentlib.views.describe import times
 
 __all__ = [
-    "calls_of", "crash", "holds", "is_request", "is_result", "position", "requests_in", "results_in",
-    "same_call", "wrong_end",
+    "crash", "holds", "is_request", "is_result", "position", "requests_in", "results_in", "same_call",
+    "wrong_end",
 ]  # fmt: skip
 
 
 def requests_in(history: Sequence[Any]) -> list[Entry]:
     """List the tool requests that a history holds, in order."""
-    return [call for entry in history if isinstance(entry, dict) for call in calls_of(entry)]
-
-
-def calls_of(entry: Entry) -> list[Entry]:
-    """List the requests in one entry, whatever else it is."""
-    if is_result(entry):
-        return []
-    try:
-        return [call for call in calls_in(entry) if isinstance(call, dict)]
-    except (KeyError, TypeError, AttributeError):
-        return []
+    return [call for entry in history for call in calls_in(entry)]
 
 
 def is_request(entry: Any) -> bool:
     """Whether a history entry is a reply that asks for tools."""
-    return isinstance(entry, dict) and bool(calls_of(entry))
-
-
-def is_result(entry: Any) -> bool:
-    """Whether a history entry is a tool's result."""
-    return isinstance(entry, dict) and entry.get("role") == "tool"
+    return bool(calls_in(entry))
 
 
 def results_in(history: Sequence[Any]) -> list[Any]:
@@ -58,8 +43,7 @@ def same_call(call: Any, tool: str, input: Any) -> bool:
 def position(history: Sequence[Any], tool: str, input: Any) -> int:
     """Where in the history the last request for this tool with this input stands; -1 = nowhere."""
     for index in range(len(history) - 1, -1, -1):
-        entry = history[index]
-        if isinstance(entry, dict) and any(same_call(call, tool, input) for call in calls_of(entry)):
+        if any(same_call(call, tool, input) for call in calls_in(history[index])):
             return index
     return -1
 
