@@ -1,9 +1,10 @@
 """What a check found, in three forms: HTML for a notebook, text for a terminal, plain data for JSON."""
 
-import html
 import json
 from dataclasses import dataclass
 from typing import Any
+
+from agentlib.views.shown import Html, bold, caption_html, folded, joined_html, tag
 
 __all__ = ["NOT_REACHED", "NOT_YET", "OK", "CheckReport", "CriterionResult"]
 
@@ -131,25 +132,18 @@ class CheckReport:
 
     def _repr_html_(self) -> str:
         if not self.started:
-            return f"<p>{html.escape(self.verdict)}</p>"
-        rows = "".join(_row(result) for result in self.results)
-        heads = "".join(
-            f'<th scope="col" style="text-align:left">{head}</th>'
-            for head in ("What is wanted", "State", "Points", "What was seen, and a hint")
-        )
+            return tag("p", self.verdict)
+        heads = ("What is wanted", "State", "Points", "What was seen, and a hint")
         caption = f"{self.short_name}: {self.points} of {self.max_points} points"
-        after = "".join(
-            f"<p>{_code(line)}</p>"
-            for line in (
-                self.verdict,
-                *self.notes,
-                f"The data of this check: seed {self.seed}. With `seed={self.seed}` it comes again.",
-            )
-        )
-        return (
-            "<table><caption "
-            f'style="text-align:left;caption-side:top"><strong>{html.escape(caption)}</strong>'
-            f"</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{after}"
+        again = f"The data of this check: seed {self.seed}. With `seed={self.seed}` it comes again."
+        return joined_html(
+            tag(
+                "table",
+                tag("caption", bold(caption), style="text-align:left;caption-side:top"),
+                tag("thead", tag("tr", *(tag("th", head, scope="col", style=LEFT) for head in heads))),
+                tag("tbody", *map(_row, self.results)),
+            ),
+            *(tag("p", caption_html(line)) for line in (self.verdict, *self.notes, again)),
         )
 
 
@@ -186,24 +180,22 @@ def _wrapped(text: str, width: int) -> list[str]:
 COLOURS = {OK: "#0072b2", NOT_YET: "#d55e00", NOT_REACHED: "#888888"}
 
 
-def _row(result: CriterionResult) -> str:
-    side = 'style="text-align:left"'
-    points = f"{result.points} of {result.max_points}"
-    seen = ""
+LEFT = "text-align:left"
+
+
+def _row(result: CriterionResult) -> Html:
+    seen = []
     if result.status == NOT_YET:
-        seen = (
-            f"<div>Seen: {_code(result.seen)}</div><div>Hint: {_code(result.hints[0])}</div>"
-            f"<details><summary>A second hint</summary>{_code(result.hints[1])}</details>"
-        )
+        seen = [
+            tag("div", "Seen: ", caption_html(result.seen)),
+            tag("div", "Hint: ", caption_html(result.hints[0])),
+            folded("A second hint", caption_html(result.hints[1])),
+        ]
     bar = f"border-left:0.4em solid {COLOURS[result.status]};padding-left:0.4em;white-space:nowrap"
-    state = f'<strong style="{bar}">{result.status}</strong>'
-    return (
-        f'<tr><th scope="row" style="text-align:left;font-weight:normal">{_code(result.wanted)}</th>'
-        f"<td {side}>{state}</td><td {side}>{points}</td><td {side}>{seen}</td></tr>"
+    return tag(
+        "tr",
+        tag("th", caption_html(result.wanted), scope="row", style=f"{LEFT};font-weight:normal"),
+        tag("td", tag("strong", result.status, style=bar), style=LEFT),
+        tag("td", f"{result.points} of {result.max_points}", style=LEFT),
+        tag("td", *seen, style=LEFT),
     )
-
-
-def _code(text: str) -> str:
-    """Escape a text; what stands between backticks becomes code."""
-    pieces = html.escape(text).split("`")
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
