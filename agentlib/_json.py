@@ -36,15 +36,21 @@ MAX_DEPTH = 50
 # --- short forms ------------------------------------------------------------------------------------
 
 
-def short(value: object, limit: int = 120) -> str:
-    """Show a value in at most `limit` characters; a value that cannot be shown is named by its type."""
+def short(value: object, limit: int = 120, *, say_length: bool = False) -> str:
+    """Show a value in at most `limit` characters; a value that cannot be shown is named by its type.
+
+    say_length: if it is cut, its end says how long the whole is.
+    """
     try:
         text = whole(str.__str__(value) if isinstance(value, str) else repr(value))
     except KeyboardInterrupt:
         raise
     except BaseException:  # a method of the value itself may raise anything
         text = f"<{type(value).__name__} that cannot be shown>"
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+    if len(text) <= limit:
+        return text
+    end = f" ... (cut, {len(text)} characters in all)" if say_length else "..."
+    return text[: limit - len(end)] + end
 
 
 def whole(text: str) -> str:

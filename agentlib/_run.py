@@ -12,16 +12,17 @@ from agentlib._json import whole_number
 from agentlib.costs import Usage, entry_tokens, tokens_for
 from agentlib.memory import LEAST_CHARS, trim
 from agentlib.messages import (
+    MAX_ERROR_CHARS,
     SHAPES,
     Entry,
     ModelFunction,
     ReadCall,
     ReadReply,
-    cut,
     describe,
     json_ready,
     json_text,
     read_reply,
+    short,
     user,
 )
 from agentlib.stops import (
@@ -358,7 +359,8 @@ class RunState:
         said: Entry = {"answer": self.answer, "detail": reason.detail}
         self._happened(Event("stop", self.progress.steps, said, text=str(reason)))
         if self.said_late:
-            said["detail"] = cut("; ".join(filter(None, (reason.detail, self.said_late))))
+            detail = "; ".join(filter(None, (reason.detail, self.said_late)))
+            said["detail"] = short(detail, MAX_ERROR_CHARS, say_length=True)
         self.stopped = StopReason(reason, said["detail"])
 
     # -- what the others have in common

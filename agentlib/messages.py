@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 from agentlib._json import copy_plain, describe, json_ready, json_text, make_plain, short, text_of, whole
 
 __all__ = [
+    "MAX_ERROR_CHARS",
     "AnswerReply",
     "Call",
     "Entry",
@@ -263,16 +264,7 @@ def is_result(entry: object) -> bool:
 
 def error_result(code: str, message: str) -> Entry:
     """Make the result of a tool that failed; a message over 2,000 characters is cut and says so."""
-    return {"error": code, "message": cut(message)}
-
-
-def cut(message: str) -> str:
-    """Cut an error message to 2,000 characters; what is cut off is said."""
-    message = whole(message)
-    if len(message) > MAX_ERROR_CHARS:
-        tail = f" ... (cut, {len(message)} characters in all)"
-        message = message[: MAX_ERROR_CHARS - len(tail)] + tail
-    return message
+    return {"error": code, "message": short(message, MAX_ERROR_CHARS, say_length=True)}
 
 
 def is_error(result: object) -> bool:

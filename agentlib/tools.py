@@ -17,7 +17,16 @@ from pydantic_core import ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from agentlib.errors import FatalToolError, ToolError, UnrunError
-from agentlib.messages import Entry, cut, describe, error_result, json_ready, json_text, short, whole
+from agentlib.messages import (
+    MAX_ERROR_CHARS,
+    Entry,
+    describe,
+    error_result,
+    json_ready,
+    json_text,
+    short,
+    whole,
+)
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -327,7 +336,9 @@ def words_of(problem: BaseException) -> str:
     if not words.strip():
         return f"{kind} with no message"
     # str(KeyError("north")) is "'north'": nobody could tell what is wrong with it.
-    return cut(words if isinstance(problem, (ValueError, RuntimeError, ToolError)) else f"{kind}: {words}")
+    if not isinstance(problem, (ValueError, RuntimeError, ToolError)):
+        words = f"{kind}: {words}"
+    return short(words, MAX_ERROR_CHARS, say_length=True)
 
 
 def _code_of(problem: BaseException) -> str:

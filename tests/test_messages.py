@@ -12,7 +12,6 @@ from agentlib.messages import (
     RecordedReply,
     call_key,
     calls_in,
-    cut,
     describe,
     error_result,
     error_text,
@@ -131,7 +130,7 @@ def test_an_error_message_of_2000_characters_is_whole_and_one_of_2001_is_cut_to_
     message = error_result("code", "x" * 2_001)["message"]
     assert len(message) == 2_000
     assert message.endswith("x ... (cut, 2001 characters in all)")
-    assert cut(message) == message
+    assert error_result("code", message)["message"] == message
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeGuard
 
 from agentlib.errors import ProviderError
 from agentlib.messages import (
+    MAX_ERROR_CHARS,
     Entry,
     Exchange,
     ModelFunction,
-    cut,
     describe,
     error_result,
     is_error,
@@ -257,7 +257,8 @@ class Adapter(ABC):
             words = _words(problem)
             status = getattr(problem, "status_code", None)
         # Out here no other exception is being handled, so none becomes the context of this one.
-        words = cut(_hidden(f"model {settings['model']}: {words}", _secrets(client)))
+        words = _hidden(f"model {settings['model']}: {words}", _secrets(client))
+        words = short(words, MAX_ERROR_CHARS, say_length=True)
         raise ProviderError(self.provider, words, status if isinstance(status, int) else None)
 
 

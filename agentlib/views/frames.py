@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from agentlib.messages import Entry, call_key, calls_in
+from agentlib.messages import Entry, call_key, calls_in, short
 from agentlib.trace import Event, Trace
 from agentlib.views.describe import (
     call_words,
@@ -306,7 +306,7 @@ class _Builder:
         elif problem is not None:
             said = f"{call} could not be run. The loop says so in a result: {sentence(problem)}"
         else:
-            said = f"{call} gave {code(_brief(result))}."
+            said = f"{call} gave {code(short(value_words(result), 80))}."
         return f"{said} It is now entry {self.length}. {self.will_be_read()}"
 
     def will_be_read(self) -> str:
@@ -337,15 +337,10 @@ class _Builder:
         return f"The same request came again{'' if self.ran else ' and was not run'}."
 
 
-def _brief(value: object) -> str:
-    words = value_words(value)
-    return words if len(words) <= 80 else f"{words[:77]}..."
-
-
 def reply_words(reply: object) -> str:
     """Say what a reply asks for or answers, as a sentence."""
     if not isinstance(reply, Mapping):
-        return f"The model gives {code(_brief(reply))}, which is no reply."
+        return f"The model gives {code(short(value_words(reply), 80))}, which is no reply."
     calls = calls_in(reply)
     if calls:
         asked = joined([code(call_words(call)) for call in calls[:3]])
@@ -357,7 +352,7 @@ def reply_words(reply: object) -> str:
         return "The model's reply is empty."
     if reply.get("type") == "invalid":
         return f"The model's reply cannot be read: {quoted(reply.get('text'))}."
-    return f"The model gives {code(_brief(reply))}."
+    return f"The model gives {code(short(value_words(reply), 80))}."
 
 
 class _WatchedBuilder(_Builder):
@@ -463,7 +458,7 @@ class _WatchedBuilder(_Builder):
             self.raised = call
             self.problem = entry_error(event.entry) or value_words(result)
             return f"{call} raises an error: {sentence(self.problem)}"
-        return f"{call} runs and gives {code(_brief(result))}."
+        return f"{call} runs and gives {code(short(value_words(result), 80))}."
 
     def history_changed(self, event: Event, before: int) -> tuple[str, str]:
         added = event.read or []
