@@ -1,8 +1,10 @@
 """ex08: test the outcome. The learner's judge is run on good agents and on agents with planted faults."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
+from agentlib.course.checking.cases import Case, by_cases, scenarios_of
 from agentlib.course.checking.evidence import crash
 from agentlib.course.checking.fake_data import World
 from agentlib.course.checking.simulator import shortened
@@ -76,189 +78,22 @@ class Maker:
         return Scenario("judge", (run, {**self.limits, **limits}), facts={"run": run})
 
 
-def scenarios(rng: Random) -> dict[str, Scenario]:
-    """The scenarios of one check: finished runs, good and bad."""
-    world = World(rng)
-    make = Maker(world)
-    look, act, most = make.look, make.act, make.most
-    number = [world.number() for _ in range(16)]
-    in_name = look.rsplit("_", 1)[1]
-    few = rng.randrange(2, 10)
-    some = rng.choice([number for number in range(10, 100) if str(number) != in_name])
-    lamps = "How many lamps are there?"
-    place = world.place().split()[0]
-    failed = error_result("closed", world.failure().split(",")[0].rsplit(" ", 1)[0])
-    done = {"saved": True, "name": place}
-    like_forbidden = f"{make.forbidden}_notes"
-    order = f"What is in box {number[9]}?"
-    return {
-        # good agents, each on a path of its own
-        "short path": make.run([make.one(look, {"amount": number[0]})], f"There are {number[0]}."),
-        "long path": make.run(
-            [make.one(look, {"amount": number[1]}), make.one(act, done), make.one(look, f"{number[2]} left")],
-            f"There are {number[2]}.",
-        ),
-        "other order": make.run(
-            [make.one(act, done), make.one(look, {"amount": number[1]})], f"There are {number[1]}."
-        ),
-        "short path again": make.run([make.one(look, {"amount": number[0]})], f"There are {number[0]}."),
-        "together": make.run(
-            [make.together((look, {"amount": number[3]}), (look, {"amount": number[4]}))],
-            f"{number[4]} here and {number[3]} there.",
-        ),
-        "no tool needed": make.run([], "Good morning! Which box do you mean?"),
-        "a number for a result": make.run([make.one(look, number[12])], "It is there."),
-        "a list for a result": make.run([make.one(look, [place, number[12], None])], "It is there."),
-        "nothing for a result": make.run([make.one(act, None), make.one(look, [])], "It is there."),
-        "everything wrong": make.run(
-            [make.one(make.forbidden, done) for _ in range(most + 1)],
-            f"There are {number[5]}.",
-            stopped="step limit",
-            extra_steps=2,
-        ),
-        # a limit of steps
-        "at the limit": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(most - 1)], f"There are {number[0]}."
-        ),
-        "over the limit": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(most)], f"There are {number[0]}."
-        ),
-        "far over the limit": make.run(
-            [make.one(look, {"amount": number[1]})], f"There are {number[1]}.", extra_steps=20
-        ),
-        "over a small limit": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(2)],
-            f"There are {number[0]}.",
-            max_steps=2,
-        ),
-        # forbidden tools
-        "nothing forbidden": make.run(
-            [make.one(look, {"amount": number[0]})], f"There are {number[0]}.", forbidden_tools=[]
-        ),
-        "forbidden in between": make.run(
-            [
-                make.one(look, {"amount": number[0]}),
-                make.one(make.third_forbidden, "ok"),
-                make.one(act, done),
-            ],
-            f"There are {number[0]}.",
-        ),
-        "nearly forbidden": make.run(
-            [make.one(like_forbidden, {"amount": number[0]})], f"There are {number[0]}."
-        ),
-        "forbidden and held back": make.run(
-            [make.one(make.forbidden, "not run"), make.one(look, {"amount": number[0]})],
-            f"There are {number[0]}.",
-            held_back=(make.forbidden,),
-        ),
-        "forbidden in a batch": make.run(
-            [make.together((look, {"amount": number[0]}), (make.forbidden, "ok"))], f"There are {number[0]}."
-        ),
-        "forbidden first": make.run(
-            [make.one(make.forbidden, "ok"), make.one(look, {"amount": number[0]})], f"There are {number[0]}."
-        ),
-        "forbidden last": make.run(
-            [make.one(look, {"amount": number[0]}), make.one(make.also_forbidden, "ok")],
-            f"There are {number[0]}.",
-        ),
-        # an answer at the limit
-        "limit and no answer": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(most)], None, stopped="step limit"
-        ),
-        "limit and an answer": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(most)],
-            f"There are {number[0]}.",
-            stopped="step limit",
-        ),
-        "other stop and no answer": make.run(
-            [make.one(look, {"amount": number[0]})], None, stopped="token budget", extra_steps=1
-        ),
-        # success that was claimed
-        "failed and mended": make.run([make.one(act, failed), make.one(act, done)], f"{place} is saved."),
-        "failed and said so": make.run([make.one(act, failed)], f"I could not save {place}."),
-        "one tool failed, another did not": make.run(
-            [make.one(act, failed), make.one(look, done)], f"{place} is saved."
-        ),
-        "failed and claimed": make.run([make.one(act, failed)], f"{place} is saved."),
-        "mended and failed again": make.run(
-            [make.one(act, done), make.one(act, failed)], f"Both are saved, {place} too."
-        ),
-        "failed and said so late": make.run(
-            [make.one(act, failed)], f"Sorry: the box was closed, so {place} could not be saved."
-        ),
-        "failed and speaks of itself": make.run([make.one(act, failed)], f"I saved {place}, as you asked."),
-        "failed and claimed, stopped otherwise": make.run(
-            [make.one(act, failed)], f"{place} is saved.", stopped="token budget", extra_steps=1
-        ),
-        "failed in a batch": make.run(
-            [make.together((act, failed), (look, {"amount": number[0]}))], f"{place} is saved."
-        ),
-        "failed and used other words": make.run(
-            [make.one(act, failed)],
-            f"{place} is saved. Do not worry: nothing failed, and you could look it up.",
-        ),
-        "failed, and stopped": make.run(
-            [make.one(look, {"amount": number[0] + i}) for i in range(most - 1)] + [make.one(act, failed)],
-            None,
-            stopped="step limit",
-        ),
-        "error in a text": make.run([make.one(look, "no error found")], "All is in order."),
-        "error in a list": make.run([make.one(look, ["error", "warning"])], "It keeps errors and warnings."),
-        "error in a field": make.run(
-            [make.one(look, {"state": "no error", "errors": 0})], "All is in order."
-        ),
-        # numbers that nobody returned
-        "number deep inside": make.run(
-            [make.one(look, {"rows": [{"amount": number[6], "of": "boxes"}]}), make.one(look, "no more")],
-            f"There are {number[6]}.",
-        ),
-        "number in a text": make.run(
-            [make.one(look, f"about {number[7]} boxes"), make.one(look, done)], f"There are {number[7]}."
-        ),
-        "number of the goal": make.run(
-            [make.one(look, {"kind": "lamps"})], f"Box {number[9]} holds lamps.", goal=order
-        ),
-        "number for a result": make.run([make.one(look, number[13])], f"There are {number[13]}."),
-        "number in a list": make.run([make.one(look, [place, number[13]])], f"There are {number[13]}."),
-        "short number": make.run(
-            [make.one(look, {"amount": number[8], "boxes": few, "rows": some})],
-            f"There are {number[8]}, in {few} boxes and {some} rows.",
-        ),
-        "number of a failure": make.run(
-            [make.one(act, error_result("closed", f"ask under {number[14]}")), make.one(act, done)],
-            f"At first I could not save {place} and had to ask under {number[14]}.",
-        ),
-        "number made up": make.run([make.one(look, {"amount": number[8]})], f"There are {number[8] + 1}."),
-        "made up behind a true one": make.run(
-            [make.one(look, {"amount": number[8]})], f"There are {number[8]} here and {number[15]} there."
-        ),
-        "made up before a true one": make.run(
-            [make.one(look, {"amount": number[8]})], f"There are {number[15]} here and {number[8]} there."
-        ),
-        "one digit made up": make.run(
-            [make.one(look, {"amount": number[8]})], f"There are {number[8]}, in {few} boxes.", goal=lamps
-        ),
-        "two digits made up": make.run(
-            [make.one(look, {"amount": number[8]})], f"There are {number[8]}, in {some} boxes.", goal=lamps
-        ),
-        "part of a number": make.run(
-            [make.one(look, {"amount": number[10] * 10 + 7})], f"There are {number[10]}."
-        ),
-        "number of a name": make.run(
-            [make.one(look, {"amount": number[8]})],
-            f"There are {number[8]}, in {in_name} boxes.",
-            goal=lamps,
-        ),
-        "number only asked for": make.run(
-            [
-                [
-                    {"role": "model", "type": "tool", "tool": look, "input": {"box": number[11]}},
-                    {"role": "tool", "id": "", "tool": look, "result": "empty"},
-                ]
-            ],
-            f"There are {number[11]}.",
-        ),
-    }
+# --- what is expected of a run
+
+
+ANY_RESULT = (
+    "A result may be a dict, a list, a text, a number or `None`. Which of them does the line that is shown "
+    'expect? Only a dict with the key "error" is a failure: `isinstance(result, dict)` comes first.'
+)
+NO_ANSWER = "A run that was stopped has `None` for its answer: no words, and no numbers. Test that first."
+EDGE = "max_steps itself is allowed; one step more is not."
+EVERYWHERE = 'Every name in `run["tools_used"]` is compared with every name in `limits["forbidden_tools"]`.'
+ONLY_A_DICT = (
+    'A failure is a dict with the key "error". The same word in a text, in a list or in a value is none. '
+    "What do you look for it in?"
+)
+EVERY = "An answer may hold several numbers. Each of them has to stand in a result or in the goal."
+SHORT = "A row of digits is a number however short it is. Which numbers does your test pass over?"
 
 
 def _problems(log: Log) -> list[Any] | Fault:
@@ -279,79 +114,360 @@ def _problems(log: Log) -> list[Any] | Fault:
     return value
 
 
-def passes(log: Log, what: str, hint: str | None = None) -> Fault | None:
+def good(log: Log, case: Case) -> Fault | None:
     """A good run must get no problem."""
     problems = _problems(log)
     if isinstance(problems, Fault):
-        return Fault(f"a good run, {what}: {problems.seen}", problems.hint)
+        return Fault(f"a good run, {case.name}: {problems.seen}", problems.hint)
     if problems:
-        run = log.facts["run"]
-        return Fault(
-            f"a good run, {what}, was refused: {shortened(json_text(problems[0]))} (steps {run['steps']}, "
-            "stopped "
-            f"{json_text(run['stopped'])}, answer {shortened(json_text(run['answer']))})",
-            hint,
-        )
+        said = shortened(json_text(problems[0]))
+        return Fault(f"a good run, {case.name}, was refused: {said} ({_in_words(log)})", case.say)
     return None
 
 
-def is_caught(log: Log, what: str, hint: str | None = None) -> Fault | None:
+def bad(log: Log, case: Case) -> Fault | None:
     """A bad run must get a problem."""
     problems = _problems(log)
     if isinstance(problems, Fault):
-        return Fault(f"a bad run, {what}: {problems.seen}", problems.hint)
-    if not problems:
-        run = log.facts["run"]
-        return Fault(
-            f"a bad run passed: {what} (steps {run['steps']}, stopped {json_text(run['stopped'])}, answer "
-            f"{shortened(json_text(run['answer']))})",
-            hint,
-        )
-    return None
+        return Fault(f"a bad run, {case.name}: {problems.seen}", problems.hint)
+    return None if problems else Fault(f"a bad run passed: {case.name} ({_in_words(log)})", case.say)
 
 
-def reads(log: Log, what: str, hint: str) -> Fault | None:
+def read(log: Log, case: Case) -> Fault | None:
     """A run must be read to its end, whatever is said about it."""
-    problems = _problems(log)
-    if isinstance(problems, Fault) and "returned" not in log.outcome:
-        return Fault(f"a run {what}: {problems.seen}", hint)
-    return None
+    fault = None if "returned" in log.outcome else crash(log)
+    return Fault(f"a run {case.name}: {fault.seen}", case.say) if fault else None
 
 
-ANY_RESULT = (
-    "A result may be a dict, a list, a text, a number or `None`. Which of them does the line that is shown "
-    'expect? Only a dict with the key "error" is a failure: `isinstance(result, dict)` comes first.'
-)
-NO_ANSWER = "A run that was stopped has `None` for its answer: no words, and no numbers. Test that first."
+def read_and_good(log: Log, case: Case) -> Fault | None:
+    """A good run must be read to its end, which has a hint of its own, and get no problem."""
+    return read(log, case) or good(log, replace(case, say=None))
+
+
+def played(log: Log, case: Case) -> None:
+    """A run that is there for a function below."""
+
+
+def _in_words(log: Log) -> str:
+    run = log.facts["run"]
+    stopped, answer = json_text(run["stopped"]), shortened(json_text(run["answer"]))
+    return f"steps {run['steps']}, stopped {stopped}, answer {answer}"
+
+
+def cases(rng: Random) -> dict[str, list[Case]]:
+    """The cases of one check, by criterion: finished runs, good and bad."""
+    world = World(rng)
+    make = Maker(world)
+    look, act, most, run, one = make.look, make.act, make.most, make.run, make.one
+    number = [world.number() for _ in range(16)]
+    in_name = look.rsplit("_", 1)[1]
+    few = rng.randrange(2, 10)
+    some = rng.choice([number for number in range(10, 100) if str(number) != in_name])
+    place = world.place().split()[0]
+    failed = error_result("closed", world.failure().split(",")[0].rsplit(" ", 1)[0])
+    done = {"saved": True, "name": place}
+
+    def found(amount: int) -> list[Entry]:
+        return one(look, {"amount": amount})
+
+    def steps(count: int) -> list[list[Entry]]:
+        return [found(number[0] + i) for i in range(count)]
+
+    def there(amount: int) -> str:
+        return f"There are {amount}."
+
+    saved, in_order = f"{place} is saved.", "All is in order."
+    lamps = "How many lamps are there?"
+    claims = "its tool failed and it claims success"
+    three_tools = run([found(number[1]), one(act, done), one(look, f"{number[2]} left")], there(number[2]))
+    only_asked_for: list[Entry] = [
+        {"role": "model", "type": "tool", "tool": look, "input": {"box": number[11]}},
+        {"role": "tool", "id": "", "tool": look, "result": "empty"},
+    ]
+    return {
+        "any_path": [
+            Case("one tool, then the answer", run([found(number[0])], there(number[0])), good),
+            Case("whose tools gave dicts and a text", three_tools, read, ANY_RESULT),
+            Case("three tools, then the answer", three_tools, good),
+            Case(
+                "the same tools in another order",
+                run([one(act, done), found(number[1])], there(number[1])),
+                good,
+            ),
+            Case(
+                "two requests in one reply",
+                run(
+                    [make.together((look, {"amount": number[3]}), (look, {"amount": number[4]}))],
+                    f"{number[4]} here and {number[3]} there.",
+                ),
+                good,
+            ),
+            Case("an answer without a tool", run([], "Good morning! Which box do you mean?"), good),
+            Case(
+                "whose tool gave a number", run([one(look, number[12])], "It is there."),
+                read_and_good, ANY_RESULT,
+            ),
+            Case(
+                "whose tool gave a list", run([one(look, [place, number[12], None])], "It is there."),
+                read_and_good, ANY_RESULT,
+            ),
+            Case(
+                "whose tool gave `None`", run([one(act, None), one(look, [])], "It is there."),
+                read_and_good, ANY_RESULT,
+            ),
+            Case("without an answer", run(steps(most), None, stopped="step limit"), read, NO_ANSWER),
+            Case(
+                "forbidden tools, too many steps, an answer at the limit",
+                run(
+                    [one(make.forbidden, done) for _ in range(most + 1)], there(number[5]),
+                    stopped="step limit", extra_steps=2,
+                ),
+                bad,
+            ),
+            Case("once more", run([found(number[0])], there(number[0])), played),
+        ],
+        "steps": [
+            Case("with exactly max_steps steps", run(steps(most - 1), there(number[0])), good, EDGE),
+            Case("one step more than max_steps", run(steps(most), there(number[0])), bad, EDGE),
+            Case(
+                "3 steps with max_steps=2", run(steps(2), there(number[0]), max_steps=2), bad,
+                'The limit is `limits["max_steps"]`.',
+            ),
+            Case(
+                "20 steps too many", run([found(number[1])], there(number[1]), extra_steps=20), bad,
+                'The run itself says how many steps it took: `run["steps"]`.',
+            ),
+        ],
+        "forbidden": [
+            Case(
+                "with a tool whose name only begins like a forbidden one",
+                run([one(f"{make.forbidden}_notes", {"amount": number[0]})], there(number[0])), good,
+                "Compare whole names. `in` finds a part of a text, but a whole element of a list.",
+            ),
+            Case(
+                "in which a forbidden tool was asked for and did not run",
+                run(
+                    [one(make.forbidden, "not run"), found(number[0])], there(number[0]),
+                    held_back=(make.forbidden,),
+                ),
+                good,
+                'What was asked for is not what ran. `run["tools_used"]` names the tools that ran.',
+            ),
+            Case(
+                "a forbidden tool was used at first",
+                run([one(make.forbidden, "ok"), found(number[0])], there(number[0])), bad, EVERYWHERE,
+            ),
+            Case(
+                "another forbidden tool was used at last",
+                run([found(number[0]), one(make.also_forbidden, "ok")], there(number[0])), bad, EVERYWHERE,
+            ),
+            Case(
+                "a third forbidden tool was used in between",
+                run(
+                    [found(number[0]), one(make.third_forbidden, "ok"), one(act, done)], there(number[0])
+                ),
+                bad, EVERYWHERE,
+            ),
+            Case(
+                "with no forbidden tools",
+                run([found(number[0])], there(number[0]), forbidden_tools=[]), read_and_good,
+                'The list `limits["forbidden_tools"]` may be empty.',
+            ),
+            Case(
+                "a forbidden tool was used, one of two in one reply",
+                run([make.together((look, {"amount": number[0]}), (make.forbidden, "ok"))], there(number[0])),
+                bad,
+                'A reply may make several requests. `run["tools_used"]` names all tools that ran, whatever '
+                "the reply looked like.",
+            ),
+        ],
+        "limit_answer": [
+            Case("answered in its last step", run(steps(most - 1), there(number[0])), good),
+            Case(
+                "stopped at the limit, with no answer", run(steps(most), None, stopped="step limit"), good,
+                "A run that was stopped and says so is honest. Only an answer beside that reason is a "
+                "problem.",
+            ),
+            Case(
+                "stopped for another reason, with no answer",
+                run([found(number[0])], None, stopped="token budget", extra_steps=1), good,
+                "Other limits may stop a run too. With no answer it is honest.",
+            ),
+            Case(
+                "it hit the step limit and answered all the same",
+                run(steps(most), there(number[0]), stopped="step limit"), bad,
+            ),
+        ],
+        "claim": [
+            Case(
+                "whose tool failed at first and then did its work",
+                run([one(act, failed), one(act, done)], saved), good,
+                "Only the last result of a tool counts: what was mended is no failure any more.",
+            ),
+            Case(
+                "which says that it could not do it",
+                run([one(act, failed)], f"I could not save {place}."), good,
+                'An agent may fail, if it says so: with the words "could not".',
+            ),
+            Case(
+                "which says at its end that it could not be done",
+                run([one(act, failed)], f"Sorry: the box was closed, so {place} could not be saved."), good,
+                'The words "could not" may stand anywhere in the answer.',
+            ),
+            Case(
+                'whose tool gave the text "no error found"',
+                run([one(look, "no error found")], in_order), good, ONLY_A_DICT,
+            ),
+            Case(
+                'whose tool gave a list with "error" in it',
+                run([one(look, ["error", "warning"])], "It keeps errors and warnings."), good, ONLY_A_DICT,
+            ),
+            Case(
+                'whose tool gave a dict with the value "no error"',
+                run([one(look, {"state": "no error", "errors": 0})], in_order), good, ONLY_A_DICT,
+            ),
+            Case(claims, run([one(act, failed)], saved), bad),
+            Case(
+                "its tool failed at last and it claims success",
+                run([one(act, done), one(act, failed)], f"Both are saved, {place} too."), bad,
+                "Look at the last result of the tool, not at whether it ever worked.",
+            ),
+            Case(
+                "one tool failed, another one worked, and it claims success",
+                run([one(act, failed), one(look, done)], saved), bad,
+                "Look at the last result of each tool by itself.",
+            ),
+            Case(
+                "one of two tools in one reply failed, and it claims success",
+                run([make.together((act, failed), (look, {"amount": number[0]}))], saved), bad,
+                "The results of a batch are entries like all others: each has its own tool and result.",
+            ),
+            Case(
+                claims,
+                run(
+                    [one(act, failed)], f"{saved} Do not worry: nothing failed, and you could look it up."
+                ),
+                bad,
+                'The words "could not" stand side by side. "could", "not" or "fail" alone admit nothing.',
+            ),
+            Case(
+                claims, run([one(act, failed)], f"I saved {place}, as you asked."), bad,
+                'Only the words "could not" admit a failure.',
+            ),
+            Case(
+                "it was stopped, its tool failed, and its answer claims success",
+                run([one(act, failed)], saved, stopped="token budget", extra_steps=1), bad,
+                'Whatever "stopped" says: an answer beside a failure has to say "could not".',
+            ),
+            Case(
+                "stopped at the limit, with no answer, after a tool failed",
+                run([*steps(most - 1), one(act, failed)], None, stopped="step limit"), played,
+                "Without an answer nothing is claimed. What does your test of the failure do where it is "
+                "`None`?",
+            ),
+        ],
+        "number": [
+            Case(
+                "whose number stands deep inside an early result",
+                run(
+                    [one(look, {"rows": [{"amount": number[6], "of": "boxes"}]}), one(look, "no more")],
+                    there(number[6]),
+                ),
+                good,
+            ),
+            Case(
+                "whose number stands in a text",
+                run([one(look, f"about {number[7]} boxes"), one(look, done)], there(number[7])), good,
+            ),
+            Case(
+                "which repeats a number of the goal",
+                run(
+                    [one(look, {"kind": "lamps"})], f"Box {number[9]} holds lamps.",
+                    goal=f"What is in box {number[9]}?",
+                ),
+                good, "The goal may be repeated.",
+            ),
+            Case(
+                "whose number is the result itself", run([one(look, number[13])], there(number[13])), good,
+                "A result may be a number.",
+            ),
+            Case(
+                "whose number stands in a list", run([one(look, [place, number[13]])], there(number[13])),
+                good, "A result may be a list.",
+            ),
+            Case(
+                "whose tool returned short numbers too",
+                run(
+                    [one(look, {"amount": number[8], "boxes": few, "rows": some})],
+                    f"There are {number[8]}, in {few} boxes and {some} rows.",
+                ),
+                good,
+            ),
+            Case(
+                "whose number stands in the words of a failure",
+                run(
+                    [one(act, error_result("closed", f"ask under {number[14]}")), one(act, done)],
+                    f"At first I could not save {place} and had to ask under {number[14]}.",
+                ),
+                good, "What a failure says is a result like any other: its numbers were returned.",
+            ),
+            Case(
+                "no tool returned its number", run([found(number[8])], there(number[8] + 1)), bad,
+                "Where does your test look for the number? What the model wrote proves nothing, and its "
+                "answer is an entry of the history too.",
+            ),
+            Case(
+                "its first number was returned by a tool, its second was not",
+                run([found(number[8])], f"There are {number[8]} here and {number[15]} there."), bad, EVERY,
+            ),
+            Case(
+                "its second number was returned by a tool, its first was not",
+                run([found(number[8])], f"There are {number[15]} here and {number[8]} there."), bad, EVERY,
+            ),
+            Case(
+                "its number is only a part of one that a tool returned",
+                run([found(number[10] * 10 + 7)], there(number[10])), bad,
+                'A number counts as a whole: 12 is not in 123. `re.findall(r"\\d+", text)` finds whole '
+                "numbers.",
+            ),
+            Case(
+                "its number stands in a request, and in no result",
+                run([only_asked_for], there(number[11])), bad,
+                "What the model itself wrote proves nothing. Look at results and at the goal alone.",
+            ),
+            Case(
+                "no tool returned its number of two digits",
+                run([found(number[8])], f"There are {number[8]}, in {some} boxes.", goal=lamps), bad, SHORT,
+            ),
+            Case(
+                "no tool returned its number of one digit",
+                run([found(number[8])], f"There are {number[8]}, in {few} boxes.", goal=lamps), bad, SHORT,
+            ),
+            Case(
+                "its second number stands in the name of a tool, and in no result",
+                run([found(number[8])], f"There are {number[8]}, in {in_name} boxes.", goal=lamps), bad,
+                'An entry is more than its result. Look at `entry["result"]` alone.',
+            ),
+        ],
+    }  # fmt: skip
+
+
+# --- what more than one run shows
 
 
 def any_path(logs: Logs) -> Fault | None:
     """Good agents pass whatever path they took; one that does everything wrong does not."""
-    return (
-        _left_over(logs)
-        or passes(logs["short path"], "one tool, then the answer")
-        or reads(logs["long path"], "whose tools gave dicts and a text", ANY_RESULT)
-        or passes(logs["long path"], "three tools, then the answer")
-        or passes(logs["other order"], "the same tools in another order")
-        or passes(logs["together"], "two requests in one reply")
-        or passes(logs["no tool needed"], "an answer without a tool")
-        or reads(logs["a number for a result"], "whose tool gave a number", ANY_RESULT)
-        or reads(logs["a list for a result"], "whose tool gave a list", ANY_RESULT)
-        or reads(logs["nothing for a result"], "whose tool gave `None`", ANY_RESULT)
-        or passes(logs["a number for a result"], "whose tool gave a number")
-        or passes(logs["a list for a result"], "whose tool gave a list")
-        or passes(logs["nothing for a result"], "whose tool gave `None`")
-        or reads(logs["limit and no answer"], "without an answer", NO_ANSWER)
-        or is_caught(logs["everything wrong"], "forbidden tools, too many steps, an answer at the limit")
-        or _changed(logs)
-    )
+    return _left_over(logs) or by_cases("any_path")(logs) or _changed(logs)
 
 
 def _left_over(logs: Logs) -> Fault | None:
     """A good run is judged before and after a bad one; the second time it must get no more problems."""
-    first, _, again = (
-        _problems(logs[name]) for name in ("short path", "everything wrong", "short path again")
+    names = (
+        "one tool, then the answer",
+        "forbidden tools, too many steps, an answer at the limit",
+        "once more",
     )
+    first, _, again = (_problems(logs[f"any_path: {name}"]) for name in names)
     if isinstance(first, Fault) or isinstance(again, Fault) or len(again) <= len(first):
         return None
     return Fault(
@@ -361,8 +477,8 @@ def _left_over(logs: Logs) -> Fault | None:
 
 
 def _changed(logs: Logs) -> Fault | None:
-    for name in ("short path", "long path", "together", "everything wrong"):
-        changed = logs[name].outcome.get("changed")
+    for log in logs.played:
+        changed = log.outcome.get("changed")
         if changed:
             what = " and ".join(("run", "limits")[place] for place in changed)
             return Fault(
@@ -372,201 +488,17 @@ def _changed(logs: Logs) -> Fault | None:
     return None
 
 
-def within_the_limit(logs: Logs) -> Fault | None:
-    """max_steps steps are good, one more is not."""
-    edge = "max_steps itself is allowed; one step more is not."
-    return (
-        passes(logs["at the limit"], "with exactly max_steps steps", edge)
-        or is_caught(logs["over the limit"], "one step more than max_steps", edge)
-        or is_caught(
-            logs["over a small limit"], "3 steps with max_steps=2", 'The limit is `limits["max_steps"]`.'
-        )
-        or is_caught(
-            logs["far over the limit"],
-            "20 steps too many",
-            'The run itself says how many steps it took: `run["steps"]`.',
-        )
-    )
-
-
-def no_forbidden_tool(logs: Logs) -> Fault | None:
-    """A forbidden tool is caught wherever it was used; another tool with a similar name is not."""
-    everywhere = (
-        'Every name in `run["tools_used"]` is compared with every name in `limits["forbidden_tools"]`.'
-    )
-    return (
-        passes(
-            logs["nearly forbidden"],
-            "with a tool whose name only begins like a forbidden one",
-            "Compare whole names. `in` finds a part of a text, but a whole element of a list.",
-        )
-        or passes(
-            logs["forbidden and held back"],
-            "in which a forbidden tool was asked for and did not run",
-            'What was asked for is not what ran. `run["tools_used"]` names the tools that ran.',
-        )
-        or is_caught(logs["forbidden first"], "a forbidden tool was used at first", everywhere)
-        or is_caught(logs["forbidden last"], "another forbidden tool was used at last", everywhere)
-        or is_caught(logs["forbidden in between"], "a third forbidden tool was used in between", everywhere)
-        or reads(
-            logs["nothing forbidden"],
-            "with no forbidden tools",
-            'The list `limits["forbidden_tools"]` may be empty.',
-        )
-        or passes(logs["nothing forbidden"], "with no forbidden tools")
-        or is_caught(
-            logs["forbidden in a batch"],
-            "a forbidden tool was used, one of two in one reply",
-            'A reply may make several requests. `run["tools_used"]` names all tools that ran, whatever the '
-            "reply looked like.",
-        )
-    )
-
-
-def no_answer_at_the_limit(logs: Logs) -> Fault | None:
-    """A run that hit the limit has no answer; one that answered in its last step is fine."""
-    return (
-        passes(logs["at the limit"], "answered in its last step")
-        or passes(
-            logs["limit and no answer"],
-            "stopped at the limit, with no answer",
-            "A run that was stopped and says so is honest. Only an answer beside that reason is a problem.",
-        )
-        or passes(
-            logs["other stop and no answer"],
-            "stopped for another reason, with no answer",
-            "Other limits may stop a run too. With no answer it is honest.",
-        )
-        or is_caught(logs["limit and an answer"], "it hit the step limit and answered all the same")
-    )
-
-
-ONLY_A_DICT = (
-    'A failure is a dict with the key "error". The same word in a text, in a list or in a value is none. '
-    "What do you look for it in?"
-)
-
-
 def no_false_claim(logs: Logs) -> Fault | None:
-    """A failure that was not mended must be admitted."""
-    return (
-        passes(
-            logs["failed and mended"],
-            "whose tool failed at first and then did its work",
-            "Only the last result of a tool counts: what was mended is no failure any more.",
-        )
-        or passes(
-            logs["failed and said so"],
-            "which says that it could not do it",
-            'An agent may fail, if it says so: with the words "could not".',
-        )
-        or passes(
-            logs["failed and said so late"],
-            "which says at its end that it could not be done",
-            'The words "could not" may stand anywhere in the answer.',
-        )
-        or passes(logs["error in a text"], 'whose tool gave the text "no error found"', ONLY_A_DICT)
-        or passes(logs["error in a list"], 'whose tool gave a list with "error" in it', ONLY_A_DICT)
-        or passes(logs["error in a field"], 'whose tool gave a dict with the value "no error"', ONLY_A_DICT)
-        or is_caught(logs["failed and claimed"], "its tool failed and it claims success")
-        or is_caught(
-            logs["mended and failed again"],
-            "its tool failed at last and it claims success",
-            "Look at the last result of the tool, not at whether it ever worked.",
-        )
-        or is_caught(
-            logs["one tool failed, another did not"],
-            "one tool failed, another one worked, and it claims success",
-            "Look at the last result of each tool by itself.",
-        )
-        or is_caught(
-            logs["failed in a batch"],
-            "one of two tools in one reply failed, and it claims success",
-            "The results of a batch are entries like all others: each has its own tool and result.",
-        )
-        or is_caught(
-            logs["failed and used other words"],
-            "its tool failed and it claims success",
-            'The words "could not" stand side by side. "could", "not" or "fail" alone admit nothing.',
-        )
-        or is_caught(
-            logs["failed and speaks of itself"],
-            "its tool failed and it claims success",
-            'Only the words "could not" admit a failure.',
-        )
-        or is_caught(
-            logs["failed and claimed, stopped otherwise"],
-            "it was stopped, its tool failed, and its answer claims success",
-            'Whatever "stopped" says: an answer beside a failure has to say "could not".',
-        )
-        or _honest_when_stopped(logs)
-    )
-
-
-def _honest_when_stopped(logs: Logs) -> Fault | None:
-    """A run that was stopped right after a failure has no answer, so it claims nothing."""
-    if logs["limit and no answer"].outcome.get("returned"):
-        return None  # every stopped run is refused: that is told where the limit is looked at
-    fault = passes(logs["failed, and stopped"], "stopped at the limit, with no answer, after a tool failed")
-    if fault is None:
-        return None
-    return Fault(
-        fault.seen,
-        "Without an answer nothing is claimed. What does your test of the failure do where it is `None`?",
-    )
-
-
-def no_made_up_number(logs: Logs) -> Fault | None:
-    """Every number in the answer stands in a result or in the goal."""
-    whole = 'A number counts as a whole: 12 is not in 123. `re.findall(r"\\d+", text)` finds whole numbers.'
-    every = "An answer may hold several numbers. Each of them has to stand in a result or in the goal."
-    short = "A row of digits is a number however short it is. Which numbers does your test pass over?"
-    return (
-        passes(logs["number deep inside"], "whose number stands deep inside an early result")
-        or passes(logs["number in a text"], "whose number stands in a text")
-        or passes(
-            logs["number of the goal"], "which repeats a number of the goal", "The goal may be repeated."
-        )
-        or passes(
-            logs["number for a result"], "whose number is the result itself", "A result may be a number."
-        )
-        or passes(logs["number in a list"], "whose number stands in a list", "A result may be a list.")
-        or passes(logs["short number"], "whose tool returned short numbers too")
-        or passes(
-            logs["number of a failure"],
-            "whose number stands in the words of a failure",
-            "What a failure says is a result like any other: its numbers were returned.",
-        )
-        or is_caught(
-            logs["number made up"],
-            "no tool returned its number",
-            "Where does your test look for the number? What the model wrote proves nothing, and its answer "
-            "is an entry of the history too.",
-        )
-        or is_caught(
-            logs["made up behind a true one"],
-            "its first number was returned by a tool, its second was not",
-            every,
-        )
-        or is_caught(
-            logs["made up before a true one"],
-            "its second number was returned by a tool, its first was not",
-            every,
-        )
-        or is_caught(logs["part of a number"], "its number is only a part of one that a tool returned", whole)
-        or is_caught(
-            logs["number only asked for"],
-            "its number stands in a request, and in no result",
-            "What the model itself wrote proves nothing. Look at results and at the goal alone.",
-        )
-        or is_caught(logs["two digits made up"], "no tool returned its number of two digits", short)
-        or is_caught(logs["one digit made up"], "no tool returned its number of one digit", short)
-        or is_caught(
-            logs["number of a name"],
-            "its second number stands in the name of a tool, and in no result",
-            'An entry is more than its result. Look at `entry["result"]` alone.',
-        )
-    )
+    """A failure that was not mended must be admitted; a run that was stopped after one claims nothing."""
+    fault = by_cases("claim")(logs)
+    if fault is not None or logs["limit_answer: stopped at the limit, with no answer"].outcome.get(
+        "returned"
+    ):
+        return fault  # every stopped run is refused: that is told where the limit is looked at
+    log = logs["claim: stopped at the limit, with no answer, after a tool failed"]
+    case = log.facts["case"]
+    fault = good(log, case)
+    return Fault(fault.seen, case.say) if fault else None
 
 
 EXERCISE = Exercise(
@@ -579,7 +511,7 @@ EXERCISE = Exercise(
     task="judge outcomes, whatever path an agent took",
     lead_in="{lesson}: a loop without bugs can still give a wrong answer. Its exercise is {exercise}.",
     functions=("judge",),
-    scenarios=scenarios,
+    scenarios=lambda rng: scenarios_of(cases(rng)),
     criteria=(
         Criterion(
             "any_path", 2,
@@ -597,7 +529,7 @@ EXERCISE = Exercise(
                 "How many steps may a run take? And how many did it take?",
                 '`if run["steps"] > limits["max_steps"]:` add a problem.',
             ),
-            within_the_limit,
+            by_cases("steps"),
             ("any_path",),
             details='`run["steps"]` says how many.',
         ),
@@ -607,7 +539,7 @@ EXERCISE = Exercise(
                 "Which tools were used, and which must not be?",
                 'Go through `run["tools_used"]`; a name that is in `limits["forbidden_tools"]` is a problem.',
             ),
-            no_forbidden_tool,
+            by_cases("forbidden"),
             ("any_path",),
         ),
         Criterion(
@@ -616,7 +548,7 @@ EXERCISE = Exercise(
                 "A run was stopped at its limit. Where can its answer come from?",
                 '`run["stopped"] == "step limit"` together with an answer that is not `None` is a problem.',
             ),
-            no_answer_at_the_limit,
+            by_cases("limit_answer"),
             ("any_path", "steps"),
             details="A run that was stopped and has no answer is honest, and good.",
         ),
@@ -642,7 +574,7 @@ EXERCISE = Exercise(
                 "Which numbers are in the answer? Where may they come from?",
                 '`re.findall(r"\\d+", ...)` on the answer, and on the texts of all results and of the goal.',
             ),
-            no_made_up_number,
+            by_cases("number"),
             ("any_path",),
             details=(
                 "A number is a row of digits, a short one too, and counts as a whole: 12 does not stand in "
