@@ -89,7 +89,7 @@ def test_every_criterion_is_tied_to_a_wrong_solution(exercise):
 def test_scenarios_have_other_data_with_another_seed_and_the_same_with_the_same(exercise):
     def data(seed):
         scenarios = exercise.scenarios(Random(seed))
-        names = {name: dict(scenario.facts) for name, scenario in scenarios.items()}
+        names = {name: [dict(scenario.facts), scenario.args] for name, scenario in scenarios.items()}
         return json.dumps(names, default=lambda thing: type(thing).__name__)
 
     assert data(1) == data(1)

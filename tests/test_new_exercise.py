@@ -1,0 +1,214 @@
+"""A new exercise takes a spec, a solution and a zoo file: one command and the tests do the rest."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PARTS = ("agentlib", "exercises", "notebooks", "solutions", "tests/zoo")
+FILES = ("README.md", "pyproject.toml", "tests/__init__.py", "tests/test_exercises.py", "tests/test_zoo.py")
+
+SPEC = """
+from random import Random
+
+from agentlib.course.checking.cases import Case, by_cases, scenarios_of
+from agentlib.course.checking.fake_data import World
+from agentlib.course.checking.spec import Criterion, Exercise, Scenario
+
+__all__ = ["EXERCISE"]
+
+
+def cases(rng: Random) -> dict[str, list[Case]]:
+    '''The cases of one check, by criterion.'''
+    world = World(rng)
+
+    def case(name: str, value: object, expected: object, say: str | None = None) -> Case:
+        return Case(name, Scenario("twice", (value,)), expected, say)
+
+    number, place = world.number(), world.place()
+    return {
+        "number": [case("a number", number, 2 * number), case("nothing", 0, 0, "Twice nothing is nothing.")],
+        "negative": [case("a debt", -number, -2 * number)],
+        "text": [case("a text", place, place + place)],
+        "list": [case("a list", [number, place], [number, place, number, place])],
+        "none": [case("no value", None, None)],
+    }
+
+
+EXERCISE = Exercise(
+    name="ex10_twice",
+    title="Twice",
+    lesson="10_when_not_to_loop",
+    difficulty=1,
+    minutes=10,
+    task="give back twice what you are given",
+    functions=("twice",),
+    scenarios=lambda rng: scenarios_of(cases(rng)),
+    criteria=(
+        Criterion(
+            "number", 2, "doubles a number",
+            ("What is the sum of a number and itself?", "Return `value + value`, whatever it is."),
+            by_cases("number"),
+        ),
+        Criterion(
+            "negative", 2, "doubles a number below zero",
+            ("Does yours ask whether it is positive?", "Leave the sign of the number as it is."),
+            by_cases("negative"),
+        ),
+        Criterion(
+            "text", 2, "repeats a text",
+            ("What does `+` do with two texts?", "Two texts with `+` between them are one text."),
+            by_cases("text"),
+        ),
+        Criterion(
+            "list", 2, "repeats a list",
+            ("What does `+` do with two lists?", "Two lists with `+` between them are one list."),
+            by_cases("list"),
+        ),
+        Criterion(
+            "none", 2, "gives back nothing for nothing",
+            ("What is twice nothing at all?", "Look for `None` before you add anything."),
+            by_cases("none"),
+            details="`None` stays `None`.",
+        ),
+    ),
+)  # fmt: skip
+"""
+
+ZOO = """
+from tests.zoo import right, wrong
+
+
+@right
+def adds(value):
+    return None if value is None else value + value
+
+
+@right
+def multiplies(value):
+    return value and value * 2
+
+
+@wrong("number", "gave 0")
+def forgets_numbers(value):
+    return 0 if isinstance(value, int) and value > 0 else value and value + value
+
+
+@wrong("negative", "a debt: twice(-")
+def never_below_zero(value):
+    return 0 if isinstance(value, int) and value < 0 else value and value + value
+
+
+@wrong("text", "a text")
+def upper(value):
+    return value.upper() if isinstance(value, str) else value and value + value
+
+
+@wrong("list", "a list")
+def one_list(value):
+    return value if isinstance(value, list) else value and value + value
+
+
+@wrong("none", "not null")
+def nothing_is_zero(value):
+    return 0 if value is None else value + value
+"""
+
+TITLE = """# Ten
+
+One more.
+
+- **You will be able to** double whatever you get.
+- **Difficulty:** ? of 5: one line.
+- **Minutes:** ?
+- **Read before:** [When not to loop](../notebooks/10_when_not_to_loop.ipynb), lesson 10.""".replace("?", "0")
+
+SOLVED = '''def twice(value):
+    """Give twice what is given."""
+    ### BEGIN SOLUTION
+    return None if value is None else value + value
+    ### END SOLUTION'''
+
+TRIED = """try:
+    print(twice(2))
+except NotImplementedError:
+    print("not started yet")"""
+
+
+def cell(part, source, **kind):
+    kind = kind or {"cell_type": "code", "execution_count": None, "outputs": []}
+    return {**kind, "id": f"ex10-{part}", "metadata": {}, "source": source}
+
+
+SOLUTION = {
+    "cells": [
+        cell("title", TITLE, cell_type="markdown"),
+        cell("setup", "from agentlib.course import check"),
+        cell("solution", SOLVED),
+        cell("try", TRIED),
+    ],
+    "metadata": {},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A copy of the course with the three files of a tenth exercise, and what is made of them."""
+    if find_spec("nbgrader") is None:
+        pytest.skip('nbgrader is not installed: run .venv/bin/pip install -e ".[teach]"')
+    folder = tmp_path_factory.mktemp("course")
+    for part in PARTS:
+        ignore = shutil.ignore_patterns("__pycache__", "recordings")
+        shutil.copytree(ROOT / part, folder / part, ignore=ignore)
+    for name in FILES:
+        shutil.copy(ROOT / name, folder / name)
+    (folder / "agentlib/course/exercises/ex10_twice.py").write_text(SPEC)
+    (folder / "solutions/ex10_twice.ipynb").write_text(json.dumps(SOLUTION))
+    (folder / "tests/zoo/ex10.py").write_text(ZOO)
+    run(folder, "agentlib.course.make")
+    return folder
+
+
+def run(folder, *words, expected=0):
+    done = subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == expected, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_its_solution_gets_all_points_and_the_exercise_is_not_started(course):
+    solved = json.loads(run(course, "agentlib", "check", "solutions/ex10_twice.ipynb", "--json"))
+    assert (solved["exercise"], solved["points"], solved["passed"]) == ("ex10_twice", 10, True)
+    assert "not started yet" in run(course, "agentlib", "check", "ex10", expected=1)
+    assert "as it was at the beginning" in run(course, "agentlib", "reset", "ex10")
+
+
+def test_it_stands_in_the_table_and_behind_the_one_before_it(course):
+    row = (
+        "| [ex10 twice](exercises/ex10_twice.ipynb) | give back twice what you are given "
+        "| 1 of 5, very easy | 10 | 10 |"
+    )
+    assert row in (course / "README.md").read_text(encoding="utf-8")
+    assert "`ex01` to `ex10`" in (course / "notebooks/00_start_here.ipynb").read_text(encoding="utf-8")
+    before = (course / "exercises/ex09_rescue_the_night.ipynb").read_text(encoding="utf-8")
+    assert "lesson 10, and [ex10: twice](ex10_twice.ipynb)." in before
+
+
+def test_the_tests_of_exercises_and_zoo_take_it_as_they_are(course):
+    own = "ex10 or stale or names or table or large"
+    said = run(course, "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-k", own, "tests")
+    assert "skipped" not in said
