@@ -13,9 +13,9 @@ def httpserver_listen_address():
 @pytest.fixture
 def made_up_keys(monkeypatch):
     """The environment of a learner who has keys and nothing else; a proxy must not come in between."""
-    for name in ("OPENAI", "ANTHROPIC"):
-        monkeypatch.setenv(f"{name}_API_KEY", FAKE_KEY)
-        monkeypatch.delenv(f"{name}_BASE_URL", raising=False)
+    for kit in KITS.values():
+        monkeypatch.setenv(kit.module.KEY, FAKE_KEY)
+        monkeypatch.delenv(f"{kit.name.upper()}_BASE_URL", raising=False)
     for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -1,4 +1,4 @@
-"""What a test needs to know of each provider: its module, its client, and how its server writes a reply."""
+"""What the tests need to know of each provider: its module, its client, how its server asks and is asked."""
 
 import json
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from typing import Any
 
 from agentlib.messages import calls_in
 from agentlib.providers import anthropic, openai
+from tests.providers.rules import assert_anthropic_takes, assert_openai_takes
 
 FAKE_KEY = "sk-wombat-7f3a91c4-not-a-real-key"
 HOW_TO_GET_IT = 'pip install -e ".[openai,anthropic,dev]"'
@@ -21,6 +22,10 @@ class Kit:
     body(text, calls, ends, **usage): a response. calls: (id, tool, input as the server writes it).
     ends: "" = as it should; "limit" = cut off; "filter" = stopped by a filter.
     failure(message): the body of a failing response. raw_input(input): an input as the server writes it.
+    half_input: one that was cut off. takes(messages): fails where the API would refuse them.
+    joins_texts: a user's text is added to the user's message before it, so that this one may grow.
+    async_client: the client's other class. settings: for a model; settings_sent: what is sent of them.
+    sent(body): of a request that was sent, the system's text, the first tool, and where its schema stands.
     """
 
     name: str
@@ -30,6 +35,13 @@ class Kit:
     body: Callable[..., dict[str, Any]]
     failure: Callable[[str], dict[str, Any]]
     raw_input: Callable[[dict[str, Any]], Any]
+    half_input: Any
+    takes: Callable[[list[dict[str, Any]]], None]
+    joins_texts: bool
+    async_client: str
+    settings: dict[str, Any]
+    settings_sent: dict[str, Any]
+    sent: Callable[[dict[str, Any]], tuple[str, dict[str, Any], str]]
 
     def model(
         self, address: str, tools: Any, name: str = "test-model", *, timeout: float = 20, **settings: Any
@@ -92,22 +104,52 @@ def anthropic_body(text=None, calls=(), ends="", *, read=100, cached=0, kept=0, 
     }
 
 
-OPENAI = Kit(
-    "openai",
-    openai,
-    "/v1/chat/completions",
-    "/v1",
-    openai_body,
-    lambda message: {"error": {"message": message, "type": "invalid_request_error", "code": None}},
-    json.dumps,
-)
-ANTHROPIC = Kit(
-    "anthropic",
-    anthropic,
-    "/v1/messages",
-    "",
-    anthropic_body,
-    lambda message: {"type": "error", "error": {"type": "invalid_request_error", "message": message}},
-    dict,
-)
-KITS = {kit.name: kit for kit in (OPENAI, ANTHROPIC)}
+def openai_sent(body):
+    system = body["messages"][0]
+    assert system == {"role": "system", "content": system["content"]}
+    return system["content"], body["tools"][0]["function"], "parameters"
+
+
+KITS = {
+    kit.name: kit
+    for kit in (
+        Kit(
+            name="openai",
+            module=openai,
+            path="/v1/chat/completions",
+            base="/v1",
+            body=openai_body,
+            failure=lambda message: {
+                "error": {"message": message, "type": "invalid_request_error", "code": None}
+            },
+            raw_input=json.dumps,
+            half_input='{"warehouse": "no',
+            takes=assert_openai_takes,
+            joins_texts=False,
+            async_client="AsyncOpenAI",
+            settings={"seed": 3},
+            settings_sent={"seed": 3},
+            sent=openai_sent,
+        ),
+        Kit(
+            name="anthropic",
+            module=anthropic,
+            path="/v1/messages",
+            base="",
+            body=anthropic_body,
+            failure=lambda message: {
+                "type": "error",
+                "error": {"type": "invalid_request_error", "message": message},
+            },
+            raw_input=dict,
+            half_input={},
+            takes=assert_anthropic_takes,
+            joins_texts=True,
+            async_client="AsyncAnthropic",
+            settings={"max_tokens": 50, "extra_body": {"temperature": 0.5}},
+            settings_sent={"max_tokens": 50, "temperature": 0.5},
+            sent=lambda body: (body["system"], body["tools"][0], "input_schema"),
+        ),
+    )
+}
+OPENAI, ANTHROPIC = KITS["openai"], KITS["anthropic"]

@@ -74,6 +74,3 @@ def assert_anthropic_takes(messages: list[dict]) -> None:
                 assert message["role"] == "assistant", where
     assert not waiting, f"the conversation ends before the results of {waiting}"
     json.dumps(messages, allow_nan=False).encode()
-
-
-RULES = {"openai": assert_openai_takes, "anthropic": assert_anthropic_takes}

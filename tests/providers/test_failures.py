@@ -264,9 +264,7 @@ def test_a_key_of_a_few_signs_is_no_secret_and_changes_no_reply(kit, say, addres
 
 def test_a_client_for_async_code_is_said_to_be_one(kit, made_up_keys, address):
     package = pytest.importorskip(kit.name)
-    client = getattr(package, {"openai": "AsyncOpenAI", "anthropic": "AsyncAnthropic"}[kit.name])(
-        base_url=address + kit.base
-    )
+    client = getattr(package, kit.async_client)(base_url=address + kit.base)
     run = run_agent(kit.module.model(client, "test-model", {}), {}, "Goal")
     assert run.stopped == "model error"
     assert "async" in run.stopped.detail

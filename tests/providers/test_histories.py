@@ -15,27 +15,25 @@ from agentlib.labs import blue_mugs
 from agentlib.memory import CompactWhenFull, clear_results, compact
 from agentlib.messages import user
 from agentlib.models import LoopingModel, ScriptedModel
-from agentlib.providers import anthropic, openai
-from tests.providers.rules import RULES
+from tests.providers.kits import ANTHROPIC, KITS, OPENAI
 from tests.test_properties import examples, runs
 
-MODULES = {"openai": openai, "anthropic": anthropic}
-each = pytest.mark.parametrize("name", MODULES)
+each = pytest.mark.parametrize("kit", KITS.values(), ids=KITS)
 
 
 def assert_taken(history):
     """Both providers take it, and it is the same each time."""
-    for name, module in MODULES.items():
-        messages = module.messages_from(history)
-        RULES[name](messages)
-        assert messages == module.messages_from(history)
+    for kit in KITS.values():
+        messages = kit.module.messages_from(history)
+        kit.takes(messages)
+        assert messages == kit.module.messages_from(history)
 
 
 def assert_can_be_asked(history):
     """As above, and it is the model's turn."""
     assert_taken(history)
-    for module in MODULES.values():
-        assert module.messages_from(history)[-1]["role"] in ("user", "tool")
+    for kit in KITS.values():
+        assert kit.module.messages_from(history)[-1]["role"] in ("user", "tool")
 
 
 def shortened(history, keep_steps):
@@ -88,13 +86,13 @@ def test_a_history_that_was_cut_anywhere_is_mended(make, first, last):
 def test_a_history_that_only_grows_is_sent_with_the_same_beginning(make):
     _, start, _ = make()
     history = start().history
-    for name, module in MODULES.items():
+    for kit in KITS.values():
         before = []
         for length in range(1, len(history) + 1):
             if length < len(history) and history[length]["role"] == "tool":
                 continue  # between a request and its results nothing is sent
-            messages = module.messages_from(history[:length])
-            if name == "anthropic":  # text is added to the last user message
+            messages = kit.module.messages_from(history[:length])
+            if kit.joins_texts:
                 assert messages[: len(before) - 1] == before[:-1]
                 last = len(before) - 1
                 assert (
@@ -147,7 +145,7 @@ def test_a_run_that_stopped_in_the_middle_can_be_continued_with_either_provider(
 
 def test_openai_a_step_of_two_requests_is_one_message_and_two_results():
     run = run_agent(ScriptedModel([two, answer("North.")]), blue_mugs.TOOLS, "Which has more?")
-    _, asking, *results, last = openai.messages_from(run.history)
+    _, asking, *results, last = OPENAI.module.messages_from(run.history)
     assert asking["content"] == "Both."
     assert [json.loads(call["function"]["arguments"]) for call in asking["tool_calls"]] == [
         {"warehouse": "north"},
@@ -164,7 +162,7 @@ def test_anthropic_all_results_and_the_note_behind_them_are_one_user_message():
     run = run_agent(
         LoopingModel("stock_level", warehouse="east"), blue_mugs.TOOLS, "Goal", 1, closing_call=True
     )
-    goal, asking, results, *_ = anthropic.messages_from(run.history)
+    goal, asking, results, *_ = ANTHROPIC.module.messages_from(run.history)
     assert goal == {"role": "user", "content": [{"type": "text", "text": "Goal"}]}
     assert [block["type"] for block in asking["content"]] == ["tool_use"]
     assert [block["type"] for block in results["content"]] == ["tool_result", "text"]
@@ -172,7 +170,7 @@ def test_anthropic_all_results_and_the_note_behind_them_are_one_user_message():
 
 
 @each
-def test_ids_that_come_again_in_another_reply_are_told_apart(name):
+def test_ids_that_come_again_in_another_reply_are_told_apart(kit):
     run = run_agent(
         ScriptedModel(
             [{**ask("stock_level", warehouse=name), "id": "call_1"} for name in ("north", "south")]
@@ -181,33 +179,33 @@ def test_ids_that_come_again_in_another_reply_are_told_apart(name):
         "Goal",
     )
     assert [entry["id"] for entry in run.history if entry["role"] == "tool"] == ["call_1", "call_1"]
-    text = json.dumps(MODULES[name].messages_from(run.history))
+    text = json.dumps(kit.module.messages_from(run.history))
     assert text.count('"call_1"') == text.count('"call_2"') == 2
 
 
 @each
 @pytest.mark.parametrize("odd", ["functions.stock level", "größe", "x" * 65, "", "call\n"])
-def test_names_and_ids_that_a_provider_does_not_take_are_changed_on_the_way_out_only(name, odd):
+def test_names_and_ids_that_a_provider_does_not_take_are_changed_on_the_way_out_only(kit, odd):
     reply = {"type": "tool", "tool": odd, "input": {}, "id": odd or "a b"}
     run = run_agent(ScriptedModel([reply, answer("No.")]), blue_mugs.TOOLS, "Goal")
     assert run.history[1]["tool"] == odd
-    RULES[name](MODULES[name].messages_from(run.history))
+    kit.takes(kit.module.messages_from(run.history))
 
 
 @each
-def test_an_input_that_is_no_object_is_shown_to_the_model_in_one(name):
+def test_an_input_that_is_no_object_is_shown_to_the_model_in_one(kit):
     run = run_agent(
         ScriptedModel([{"type": "tool", "tool": "stock_level", "input": '{"ware'}, answer("No.")]),
         blue_mugs.TOOLS,
         "Goal",
     )
-    messages = MODULES[name].messages_from(run.history)
-    RULES[name](messages)
+    messages = kit.module.messages_from(run.history)
+    kit.takes(messages)
     assert "not_an_object" in json.dumps(messages)
 
 
 @each
-def test_a_history_of_a_hand_written_loop_without_roles_and_ids_is_taken_too(name):
+def test_a_history_of_a_hand_written_loop_without_roles_and_ids_is_taken_too(kit):
     history = [
         user("Goal"),
         ask_together(ask("a"), ask("b")),
@@ -216,28 +214,28 @@ def test_a_history_of_a_hand_written_loop_without_roles_and_ids_is_taken_too(nam
         answer("Done."),
         user("And now?"),
     ]
-    messages = MODULES[name].messages_from(history)
-    RULES[name](messages)
-    asked = MODULES[name].messages_from([*history[:2], {"role": "tool", "tool": "a", "result": "of a"}])
+    messages = kit.module.messages_from(history)
+    kit.takes(messages)
+    asked = kit.module.messages_from([*history[:2], {"role": "tool", "tool": "a", "result": "of a"}])
     assert "not_run" in str(asked)
     assert "not_run" not in str(messages)
 
 
 @each
-def test_a_result_that_nobody_asked_for_is_told_in_words(name):
+def test_a_result_that_nobody_asked_for_is_told_in_words(kit):
     stray = {"role": "tool", "id": "7", "tool": "b", "result": "of b"}
     answered = {"role": "tool", "id": "1", "tool": "a", "result": "of a"}
     for history in ([user("Goal"), {**ask("a"), "id": "1"}, answered, stray], [user("Goal"), stray]):
-        messages = MODULES[name].messages_from(history)
-        RULES[name](messages)
+        messages = kit.module.messages_from(history)
+        kit.takes(messages)
         assert "Result of b: of b" in str(messages[-1])
 
 
 @each
-def test_blank_texts_are_never_sent(name):
+def test_blank_texts_are_never_sent(kit):
     history = [user(" "), answer(""), user("\n"), {**ask("a"), "text": " "}]
-    messages = MODULES[name].messages_from(history)
-    RULES[name](messages)
+    messages = kit.module.messages_from(history)
+    kit.takes(messages)
     assert "(no text)" in str(messages)
 
 
@@ -245,7 +243,7 @@ def test_thinking_goes_back_as_it_came_before_the_request_that_it_led_to():
     thinking = [{"type": "thinking", "thinking": "Hm.", "signature": "abc"}]
     reply = {**ask("stock_level", warehouse="north"), "thinking": thinking, "text": "I look."}
     run = run_agent(ScriptedModel([reply, answer("140.")]), blue_mugs.TOOLS, "Goal")
-    kinds = [block["type"] for block in anthropic.messages_from(run.history)[1]["content"]]
+    kinds = [block["type"] for block in ANTHROPIC.module.messages_from(run.history)[1]["content"]]
     assert kinds == ["thinking", "text", "tool_use"]
-    assert anthropic.messages_from(run.history)[1]["content"][:1] == thinking
-    assert "signature" not in str(openai.messages_from(run.history))
+    assert ANTHROPIC.module.messages_from(run.history)[1]["content"][:1] == thinking
+    assert "signature" not in str(OPENAI.module.messages_from(run.history))

@@ -12,7 +12,6 @@ from agentlib.messages import user
 from agentlib.models import ScriptedModel
 from tests.invariants import assert_sound
 from tests.providers.kits import KITS
-from tests.providers.rules import RULES
 from tests.test_properties import examples
 
 known_words = st.sampled_from(
@@ -67,5 +66,5 @@ def test_any_body_is_read_as_a_reply_or_refused_with_a_clear_error(kit_and_body)
         return
     run = run_agent(ScriptedModel([reply]), blue_mugs.TOOLS, "Goal", 1)
     assert_sound(run)
-    for name, takes in RULES.items():
-        takes(KITS[name].module.messages_from([*run.history, user("Go on.")]))
+    for taker in KITS.values():
+        taker.takes(taker.module.messages_from([*run.history, user("Go on.")]))

@@ -17,7 +17,7 @@ from agentlib.models import ScriptedModel
 from agentlib.providers import local
 from agentlib.trace import Trace
 from tests import handwritten
-from tests.providers.kits import FAKE_KEY
+from tests.providers.kits import FAKE_KEY, KITS
 
 NAME = "blue_mugs_local"
 TRACES = record.load_recordings(NAME)
@@ -237,13 +237,14 @@ def test_wrong_words_are_told_before_anything_is_run_or_written(capsys, tmp_path
     assert said in errors
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("provider", KITS)
 def test_without_a_client_or_a_key_nothing_is_run(capsys, tmp_path, monkeypatch, provider):
-    monkeypatch.delenv(f"{provider.upper()}_API_KEY", raising=False)
+    key = KITS[provider].module.KEY
+    monkeypatch.delenv(key, raising=False)
     out = tmp_path / "out"
     code, errors = recording(capsys, "blue_mugs", "--provider", provider, "--model", "m", "--out", str(out))
     assert (code, out.exists()) == (2, False)
-    assert "is not installed" in errors or f"{provider.upper()}_API_KEY is not set" in errors
+    assert "is not installed" in errors or f"{key} is not set" in errors
 
 
 IS_HERE = find_spec("xllamacpp") is not None and find_spec(local.WEIGHTS) is not None

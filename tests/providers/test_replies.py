@@ -8,8 +8,7 @@ from agentlib import run_agent, tool
 from agentlib.errors import ProviderError
 from agentlib.labs import blue_mugs
 from tests.invariants import assert_sound
-from tests.providers.kits import ANTHROPIC, OPENAI
-from tests.providers.rules import RULES
+from tests.providers.kits import KITS, OPENAI
 
 openai_alone = pytest.mark.parametrize("kit", ["openai"], indirect=True)
 anthropic_alone = pytest.mark.parametrize("kit", ["anthropic"], indirect=True)
@@ -24,7 +23,7 @@ def run(kit, say, address):
         run = run_agent(kit.model(address, tools, **settings), tools, blue_mugs.GOAL)
         assert_sound(run)
         for history in run.trace.histories():
-            RULES[kit.name](kit.module.messages_from(history))
+            kit.takes(kit.module.messages_from(history))
         return run
 
     return start
@@ -151,8 +150,8 @@ def test_a_tool_that_needs_no_arguments_runs_with_none(kit, run, arguments):
 
 
 def test_f12_a_request_that_was_cut_off_does_not_run_and_the_model_is_told(kit, run, sent):
-    half = '{"warehouse": "no' if kit is OPENAI else {}
-    came = run(kit.body("I look.", [north(kit), ("id_2", "stock_level", half)], "limit"), kit.body("Sorry."))
+    half = ("id_2", "stock_level", kit.half_input)
+    came = run(kit.body("I look.", [north(kit), half], "limit"), kit.body("Sorry."))
     assert (came.stopped, came.errors, came.tool_runs) == ("answered", 2, 0)
     for result in results(came):
         assert result["error"] == "invalid_input"
@@ -267,7 +266,7 @@ def test_a_server_that_says_nothing_of_a_cache_gives_no_cached_tokens(kit, run, 
     assert run(body).history[-1]["usage"] == {"input_tokens": 100, "output_tokens": 7}
 
 
-@pytest.mark.parametrize("kit", [OPENAI, ANTHROPIC], ids=lambda kit: kit.name)
+@pytest.mark.parametrize("kit", KITS.values(), ids=KITS)
 def test_counts_that_cannot_be_are_not_passed_on(kit):
     assert "usage" not in kit.module.reply_from(kit.body("North.", read=-100))
     assert "usage" not in kit.module.reply_from(kit.body("North.", written=-1))
@@ -282,22 +281,16 @@ def test_no_more_comes_from_a_cache_than_was_read():
 
 
 def test_tools_system_text_and_settings_go_with_each_request_and_nothing_is_streamed(kit, run, sent):
-    setting = {"seed": 3} if kit is OPENAI else {"max_tokens": 50, "extra_body": {"temperature": 0.5}}
-    run(kit.body(None, [north(kit)]), kit.body("140."), system="Be brief.", **setting)
+    run(kit.body(None, [north(kit)]), kit.body("140."), system="Be brief.", **kit.settings)
     for body in sent():
         assert body["model"] == "test-model"
         assert not body.get("stream")
-        if kit is OPENAI:
-            assert body["messages"][0] == {"role": "system", "content": "Be brief."}
-            assert body["seed"] == 3
-            described = body["tools"][0]["function"]
-            schema = described["parameters"]
-        else:
-            assert (body["system"], body["max_tokens"], body["temperature"]) == ("Be brief.", 50, 0.5)
-            described = body["tools"][0]
-            schema = described["input_schema"]
+        system, described, parameters = kit.sent(body)
+        assert system == "Be brief."
+        assert {name: body[name] for name in kit.settings_sent} == kit.settings_sent
         assert described["name"] == "stock_level"
         assert described["description"] == 'Count the blue mugs in one warehouse, "north" or "south".'
+        schema = described[parameters]
         assert (schema["type"], schema["required"]) == ("object", ["warehouse"])
         assert schema["properties"]["warehouse"]["type"] == "string"
 
@@ -332,7 +325,7 @@ def test_each_call_reads_the_whole_history_and_writes_nothing_into_it(kit, run, 
 # --- without a client -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kit", [OPENAI, ANTHROPIC], ids=lambda kit: kit.name)
+@pytest.mark.parametrize("kit", KITS.values(), ids=KITS)
 def test_a_recorded_body_is_read_with_no_client_at_hand(kit):
     body = kit.body("I look.", [north(kit)], read=100, cached=80)
     assert kit.module.reply_from(body) == {

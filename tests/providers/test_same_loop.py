@@ -16,8 +16,7 @@ from agentlib.labs import blue_mugs
 from agentlib.providers import local
 from tests.invariants import assert_sound
 from tests.providers.conftest import need
-from tests.providers.kits import ANTHROPIC, OPENAI
-from tests.providers.rules import RULES
+from tests.providers.kits import KITS
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,7 @@ def small_and_local(request):
 
 CASES = {
     "scripted": Case(lambda request: blue_mugs.model()),
-    "openai": Case(over_http(OPENAI)),
-    "anthropic": Case(over_http(ANTHROPIC)),
+    **{kit.name: Case(over_http(kit)) for kit in KITS.values()},
     "local": Case(small_and_local, scripted=False),
     "recording": Case(lambda request: record.load_recordings("blue_mugs_local")[16].model(), scripted=False),
 }
@@ -75,10 +73,9 @@ def test_the_same_loop_and_tools_run_with_every_model(name, request):
     model = CASES[name].make(request)
     run = run_agent(model, blue_mugs.TOOLS, blue_mugs.GOAL)
     assert_sound(run)
-    for module_name, takes in RULES.items():
-        module = {"openai": OPENAI, "anthropic": ANTHROPIC}[module_name].module
+    for kit in KITS.values():
         for history in run.trace.histories():
-            takes(module.messages_from(history))
+            kit.takes(kit.module.messages_from(history))
     if CASES[name].scripted:
         assert (run.stopped, run.steps, run.tool_runs, run.errors) == ("answered", 4, 3, 1)
         assert run.answer == "North has more blue mugs: 140 against 95."
@@ -86,7 +83,7 @@ def test_the_same_loop_and_tools_run_with_every_model(name, request):
         assert story(run.history) == story(expected.history)
 
 
-@pytest.mark.parametrize("name", ["openai", "anthropic"])
+@pytest.mark.parametrize("name", KITS)
 def test_the_ids_of_the_provider_stand_in_the_history_and_go_back_to_it(name, request):
     model = CASES[name].make(request)
     run = run_agent(model, blue_mugs.TOOLS, blue_mugs.GOAL)
