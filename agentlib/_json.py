@@ -72,10 +72,10 @@ def describe(value: object) -> str:
 # --- checks ------------------------------------------------------------------------------------------
 
 
-def whole_number(name: str, value: object, least: int = 1) -> int:
-    """Check a limit: a whole number from `least` up. Raises ValueError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} is a whole number from {least} up, but was {describe(value)}.")
+def whole_number(name: str, value: object, minimum: int = 1) -> int:
+    """Check a limit: a whole number from `minimum` up. Raises ValueError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+        raise ValueError(f"{name} is a whole number from {minimum} up, but was {describe(value)}.")
     return value
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from agentlib._history import History
 from agentlib._json import whole_number
 from agentlib.costs import Usage, entry_tokens, tokens_for
-from agentlib.memory import LEAST_CHARS, trim
+from agentlib.memory import MIN_CHARS, trim
 from agentlib.messages import (
     MAX_ERROR_CHARS,
     SHAPES,
@@ -119,7 +119,7 @@ class RunState:
     ) -> None:
         whole_number("max_steps", max_steps)
         if max_result_chars is not None:
-            whole_number("max_result_chars", max_result_chars, least=LEAST_CHARS)
+            whole_number("max_result_chars", max_result_chars, minimum=MIN_CHARS)
         if not isinstance(goal, str):
             raise TypeError(f"goal is text, but was {describe(goal)}.")
         _check_function("model", model)

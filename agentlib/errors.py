@@ -7,12 +7,14 @@ __all__ = [
     "AgentLibError",
     "FatalToolError",
     "FileLineError",
+    "ForkError",
     "ProviderError",
     "ReplayError",
     "ResultsFileError",
     "ScriptExhausted",
     "SummaryError",
     "ToolError",
+    "ToolTimeoutError",
     "TraceFileError",
     "UnrunError",
     "WindowError",
@@ -60,6 +62,10 @@ class UnrunError(ToolError):
         self.failed = failed
 
 
+class ToolTimeoutError(AgentLibError):
+    """Raised when a tool has given nothing within its time limit."""
+
+
 class ScriptExhausted(AgentLibError):
     """Raised when a scripted model is asked more often than it has replies.
 
@@ -77,13 +83,17 @@ class ScriptExhausted(AgentLibError):
 class ReplayError(AgentLibError):
     """Raised when a replayed run leaves the path that was recorded.
 
-    wanted: what the recording holds at this point; came: what the new run did instead.
+    expected: what the recording holds at this point; got: what the new run did instead.
     """
 
-    def __init__(self, what: str, wanted: object, came: object) -> None:
-        super().__init__(f"The replay left the recording: {what}. Recorded: {wanted!r}. Now: {came!r}.")
-        self.wanted = wanted
-        self.came = came
+    def __init__(self, what: str, expected: object, got: object) -> None:
+        super().__init__(f"The replay left the recording: {what}. Recorded: {expected!r}. Now: {got!r}.")
+        self.expected = expected
+        self.got = got
+
+
+class ForkError(AgentLibError):
+    """Raised when a run cannot be forked as asked; says what was expected and what came."""
 
 
 class ProviderError(AgentLibError):
@@ -121,12 +131,12 @@ class ResultsFileError(FileLineError):
 class SummaryError(AgentLibError):
     """Raised when a summary of old steps cannot stand in for them: no text, blank, or longer than they are.
 
-    came: what the summariser gave.
+    got: what the summariser gave.
     """
 
-    def __init__(self, problem: str, came: object) -> None:
+    def __init__(self, problem: str, got: object) -> None:
         super().__init__(f"A summary is text that is shorter than what it replaces, but {problem}.")
-        self.came = came
+        self.got = got
 
 
 class WindowError(AgentLibError):

@@ -27,7 +27,17 @@ from agentlib.messages import ModelFunction, describe, whole
 from agentlib.stops import CANCELLED, MODEL_ERROR
 from agentlib.tools import read_tools, words_of
 
-__all__ = ["Case", "Comparison", "Report", "Result", "Spread", "compare", "evaluate", "wilson_interval"]
+__all__ = [
+    "Case",
+    "Comparison",
+    "Report",
+    "Result",
+    "Spread",
+    "compare",
+    "compare_reports",
+    "evaluate",
+    "wilson_interval",
+]
 
 
 @dataclass(frozen=True)
@@ -99,9 +109,9 @@ class Result:
 class Spread(NamedTuple):
     """How a number varied over the runs."""
 
-    least: float
+    min: float
     median: float
-    most: float
+    max: float
     mean: float
 
 
@@ -179,8 +189,8 @@ class Report:
         lines = [
             f"{self.version}: {self.passed} of {len(self)} runs passed = {self.pass_rate:.0%} "
             f"(95% interval {low:.0%} to {high:.0%})",
-            f"  steps: {steps.least:g} to {steps.most:g}, median {steps.median:g}",
-            f"  tokens read: {tokens.least:,.0f} to {tokens.most:,.0f}, median {tokens.median:,.0f}",
+            f"  steps: {steps.min:g} to {steps.max:g}, median {steps.median:g}",
+            f"  tokens read: {tokens.min:,.0f} to {tokens.max:,.0f}, median {tokens.median:,.0f}",
             f"  stopped: {reasons or 'no run began'}",
         ]
         if len(self) < self.wanted:
@@ -213,8 +223,8 @@ def wilson_interval(passed: int, runs: int, confidence: float = 0.95) -> tuple[f
     the American Statistical Association 22 (1927), pages 209-212.
     Raises ValueError if `passed` is not from 0 to `runs`, or `confidence` not between 0 and 1.
     """
-    whole_number("runs", runs, least=0)
-    whole_number("passed", passed, least=0)
+    whole_number("runs", runs, minimum=0)
+    whole_number("passed", passed, minimum=0)
     if passed > runs:
         raise ValueError(f"passed is at most the number of runs, {runs}, but was {passed}.")
     if not 0 < confidence < 1:
@@ -468,7 +478,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(left: Report, right: Report) -> Comparison:
+def compare_reports(left: Report, right: Report) -> Comparison:
     """Compare two versions on the cases and seeds that both have run; one that failed has not passed.
 
     Raises ValueError if there are none.
@@ -488,3 +498,6 @@ def compare(left: Report, right: Report) -> Comparison:
         neither=pairs[False, False],
         unpaired=len(left) + len(right) - 2 * len(shared),
     )
+
+
+compare = compare_reports  # as lesson 09 calls it: `evals.compare(many, yours)`

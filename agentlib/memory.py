@@ -19,7 +19,7 @@ from agentlib.messages import Entry, ModelFunction, describe, is_error, is_reply
 from agentlib.tools import Tool, tool, words_of
 
 __all__ = [
-    "LEAST_CHARS",
+    "MIN_CHARS",
     "SUMMARY_WORDS",
     "CompactWhenFull",
     "Scratchpad",
@@ -32,7 +32,7 @@ __all__ = [
     "trimmed",
 ]
 
-LEAST_CHARS = 40
+MIN_CHARS = 40
 """The smallest limit for `trim`, in characters: the note in the middle needs about 30 of them."""
 
 SUMMARY_WORDS = "Summary of earlier steps: "
@@ -53,7 +53,7 @@ def trim(result: Any, max_chars: int, keep: Iterable[str] | None = None) -> Any:
     of how many characters are left out. An error stays an error: only its words are cut.
     Raises ValueError for a wrong `max_chars`, TypeError if `keep` is no list of names.
     """
-    whole_number("max_chars", max_chars, least=LEAST_CHARS)
+    whole_number("max_chars", max_chars, minimum=MIN_CHARS)
     if keep is not None:
         result = _pick(result, _names(keep))
     text = result if isinstance(result, str) else json_text(result)
@@ -67,7 +67,7 @@ def trim(result: Any, max_chars: int, keep: Iterable[str] | None = None) -> Any:
 def trimmed(function: Callable[..., Any], max_chars: int, keep: Iterable[str] | None = None) -> Tool:
     """Make a tool whose results are trimmed before the loop records them; arguments as for `trim`."""
     made = tool(function)
-    whole_number("max_chars", max_chars, least=LEAST_CHARS)
+    whole_number("max_chars", max_chars, minimum=MIN_CHARS)
     names = None if keep is None else _names(keep)
 
     @functools.wraps(made.function)
@@ -148,7 +148,7 @@ def compact(history: list[Entry], keep_steps: int, summarise: Summarise) -> list
     Raises ValueError if `keep_steps` is no whole number from 0 up; SummaryError if the summary is no
     text, blank, or longer than the steps it stands for (both as JSON text); and what `summarise` raises.
     """
-    whole_number("keep_steps", keep_steps, least=0)
+    whole_number("keep_steps", keep_steps, minimum=0)
     before, steps = split_steps(history)
     old, recent = steps[: len(steps) - keep_steps], steps[len(steps) - keep_steps :]
     if len(steps) <= keep_steps:
@@ -158,9 +158,9 @@ def compact(history: list[Entry], keep_steps: int, summarise: Summarise) -> list
     if not isinstance(summary, str) or not summary.strip():
         raise SummaryError(f"{describe(summary)} came", summary)
     note = user(SUMMARY_WORDS + summary.strip())
-    came, there = len(json_text([note])), len(json_text(replaced))
-    if came > there:
-        raise SummaryError(f"{came:,} characters came for {there:,}", summary)
+    length, replaced_length = len(json_text([note])), len(json_text(replaced))
+    if length > replaced_length:
+        raise SummaryError(f"{length:,} characters came for {replaced_length:,}", summary)
     return [*goal, note, *_joined(recent)]
 
 
@@ -174,7 +174,7 @@ def clear_results(history: list[Entry], keep_steps: int) -> list[Entry]:
     The requests stay, so the model sees what it has asked. Results that are shorter than the note stay too.
     Raises ValueError if `keep_steps` is no whole number from 0 up.
     """
-    whole_number("keep_steps", keep_steps, least=0)
+    whole_number("keep_steps", keep_steps, minimum=0)
     before, steps = split_steps(history)
     number_of_old = max(0, len(steps) - keep_steps)
     cleared = [[_without_result(entry) for entry in step] for step in steps[:number_of_old]]
@@ -217,7 +217,7 @@ class CompactWhenFull:
 
     def __post_init__(self) -> None:
         whole_number("window_tokens", self.window_tokens)
-        whole_number("keep_steps", self.keep_steps, least=0)
+        whole_number("keep_steps", self.keep_steps, minimum=0)
         if isinstance(self.full_at, bool) or not isinstance(self.full_at, (int, float)):
             raise ValueError(f"full_at is a number above 0 and up to 1, but was {describe(self.full_at)}.")
         if not 0 < self.full_at <= 1:

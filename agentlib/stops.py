@@ -298,18 +298,18 @@ class ToolCalled(StopRule):
         return StopReason(TOOL_CALLED, f"{self.name} has run") if run.tools_ran[self.name] else None
 
 
-class Event(Protocol):
+class Flag(Protocol):
     """Anything with `is_set()`, such as `threading.Event`."""
 
     def is_set(self) -> bool:
-        """True once the event has happened."""
+        """True once it has been set."""
 
 
 @dataclass(frozen=True)
 class Cancelled(StopRule):
     """Stops once `event` is set, before the next model call or tool run. Set it from another thread."""
 
-    event: Event
+    event: Flag
     order = 0
 
     def __post_init__(self) -> None:
@@ -345,7 +345,7 @@ class RepeatedCall(StopRule):
     _refused: Counter[str] = field(default_factory=Counter, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        whole_number("times", self.times, least=2)
+        whole_number("times", self.times, minimum=2)
         if self.then not in ("stop", "note"):
             raise ValueError(f'then is "stop" or "note", but was {describe(self.then)}.')
 

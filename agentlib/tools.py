@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, get_type_hints, 
 from pydantic_core import ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from agentlib.errors import FatalToolError, ToolError, UnrunError
+from agentlib.errors import FatalToolError, ToolError, ToolTimeoutError, UnrunError
 from agentlib.messages import (
     MAX_ERROR_CHARS,
     Entry,
@@ -160,7 +160,7 @@ def _argument_check(function: Callable[..., Any], name: str) -> "TypeAdapter[Ent
         hints = get_type_hints(_hint_owner(function), include_extras=True)
     except Exception as problem:
         raise TypeError(f"The types of tool {name} cannot be read: {problem}") from problem
-    wanted: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
     extra: Any = "forbid"
     for parameter in parameters.values():
         if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -172,9 +172,9 @@ def _argument_check(function: Callable[..., Any], name: str) -> "TypeAdapter[Ent
             extra = "allow"
         elif parameter.kind is not parameter.VAR_POSITIONAL:
             hint = hints.get(parameter.name, Any)
-            wanted[parameter.name] = hint if parameter.default is parameter.empty else NotRequired[hint]
+            expected[parameter.name] = hint if parameter.default is parameter.empty else NotRequired[hint]
     make: Any = TypedDict
-    shape = make(name, wanted)
+    shape = make(name, expected)
     # Strict: "140" is not taken for 140. The model is told instead, and learns what is wanted.
     shape.__pydantic_config__ = ConfigDict(extra=extra, strict=True, arbitrary_types_allowed=False)
     try:
@@ -295,7 +295,7 @@ def run_tool(
             returned = (worker or Worker()).run(found.function, arguments, wait_seconds)
     except KeyboardInterrupt:
         raise
-    except ToolTimeout:
+    except ToolTimeoutError:
         # A thread cannot be ended from outside, so the honest message says that it may go on.
         message = f"{name} gave no result within {wait_seconds:g} s. The work may still be running."
         return failure("timed_out", message, ran=True)
@@ -367,10 +367,6 @@ def _what_is_wrong(problem: ValidationError, found: Tool) -> str:
     return f"{found.name}: {'; '.join(wrongs[:5])}. Its arguments: {names}."
 
 
-class ToolTimeout(Exception):
-    """Raised by `Worker.run` when the time is up."""
-
-
 class Worker:
     """One thread that runs tools with a time limit, made when first needed and used again.
 
@@ -384,7 +380,7 @@ class Worker:
     def run(self, function: Callable[..., Any], arguments: Entry, seconds: float) -> Any:
         """Call the function in the thread; give what it returns, raise what it raises.
 
-        Raises ToolTimeout when it has given nothing after `seconds`.
+        Raises ToolTimeoutError when it has given nothing after `seconds`.
         """
         if self._jobs is None:
             self._jobs = queue.SimpleQueue()
@@ -396,7 +392,7 @@ class Worker:
             worked, value = done.get(timeout=min(seconds, threading.TIMEOUT_MAX))
         except queue.Empty:
             self._leave()
-            raise ToolTimeout from None
+            raise ToolTimeoutError from None
         except KeyboardInterrupt:
             self._leave()
             raise

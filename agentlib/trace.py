@@ -296,9 +296,9 @@ def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[
         given = input_of(args, kwargs)
         if not recorded:
             raise ReplayError(f"{name} was asked once more", "no further call", given)
-        wanted, event = recorded.popleft()
-        if event.ran and given != wanted:
-            raise ReplayError(f"{name} got another input", wanted, given)
+        expected, event = recorded.popleft()
+        if event.ran and given != expected:
+            raise ReplayError(f"{name} got another input", expected, given)
         result: Any = (event.entry or {}).get("result")
         if event.text == "fatal" or not event.ran:
             words, code = error_text(result) or "", str(result["error"])

@@ -95,7 +95,7 @@ def test_options_reach_the_loop():
     stuck = lambda rng: LoopingModel("stock_level", warehouse="south")  # noqa: E731
     report = evaluate([MUGS], stuck, runs=2, max_steps=9, stops=[stops.RepeatedCall(3)])
     assert report.stopped == Counter({"repeated call": 2})
-    assert report.spread("steps").most == 3
+    assert report.spread("steps").max == 3
 
 
 def test_a_case_made_anew_for_each_run_can_look_at_what_its_tools_have_done():

@@ -18,7 +18,7 @@ from agentlib._run import MAX_RESULT_CHARS
 from agentlib.costs import estimate_tokens
 from agentlib.errors import SummaryError, ToolError, WindowError
 from agentlib.memory import (
-    LEAST_CHARS,
+    MIN_CHARS,
     SUMMARY_WORDS,
     CompactWhenFull,
     Scratchpad,
@@ -96,7 +96,7 @@ def test_an_error_stays_an_error():
         ),
         max_leaves=8,
     ),
-    limit=st.integers(LEAST_CHARS, 200),
+    limit=st.integers(MIN_CHARS, 200),
 )
 def test_trim_never_goes_over_its_limit_and_a_second_time_changes_nothing(result, limit):
     before = copy.deepcopy(result)
@@ -110,7 +110,7 @@ def test_trim_never_goes_over_its_limit_and_a_second_time_changes_nothing(result
     assert trim(short, limit) == short
 
 
-@pytest.mark.parametrize("limit", [LEAST_CHARS - 1, 0, -1, True, 50.0, "50", None])
+@pytest.mark.parametrize("limit", [MIN_CHARS - 1, 0, -1, True, 50.0, "50", None])
 def test_a_limit_that_leaves_no_room_is_an_error(limit):
     with pytest.raises(ValueError, match="max_chars"):
         trim("words", limit)
@@ -211,7 +211,7 @@ def test_a_recorded_result_that_was_not_cut_is_not_cut_by_the_replay():
     assert compare(replay(run.trace).trace, run.trace) == []
 
 
-@pytest.mark.parametrize("limit", [0, LEAST_CHARS - 1, True, 1e6, "many"])
+@pytest.mark.parametrize("limit", [0, MIN_CHARS - 1, True, 1e6, "many"])
 def test_a_wrong_limit_of_results_is_an_error_before_any_call(limit):
     model = RecordingModel(ScriptedModel([]))
     with pytest.raises(ValueError, match="max_result_chars"):
@@ -288,7 +288,7 @@ def test_an_earlier_summary_is_folded_into_the_next_one():
 def test_a_summary_that_is_no_words_is_an_error(summary):
     with pytest.raises(SummaryError, match="text that is shorter") as caught:
         compact([user("Read."), *steps_of(3)], 1, lambda old: summary)
-    assert caught.value.came == summary
+    assert caught.value.got == summary
 
 
 def test_a_summary_longer_than_what_it_replaces_is_an_error_and_one_as_long_is_none():

@@ -96,7 +96,7 @@ def test_a_replay_gives_the_recorded_replies_and_refuses_what_was_not_recorded()
     assert model(GOAL) == ask("look")
     with pytest.raises(ReplayError, match="model call 2 read another history") as raised:
         model(GOAL * 2)
-    assert (raised.value.wanted, raised.value.came) == ("3 entries", "2 entries")
+    assert (raised.value.expected, raised.value.got) == ("3 entries", "2 entries")
     assert model(GOAL * 3) == answer("done")
     with pytest.raises(ReplayError, match="one more model call came"):
         model(GOAL * 4)

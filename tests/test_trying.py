@@ -52,7 +52,7 @@ def test_a_loop_without_a_way_out_gets_a_sentence():
 
 def test_a_loop_that_goes_on_after_the_answer_is_told_so():
     replies = [ask("x"), answer("done"), *[ask("x")] * 5]
-    said = try_it(asks(7), ScriptedModel(replies), {}, "goal", most_calls=4)
+    said = try_it(asks(7), ScriptedModel(replies), {}, "goal", max_calls=4)
     assert "asked the model 4 times" in said
     assert said.endswith("The answer came in call 2, and the loop went on.")
 
@@ -70,8 +70,8 @@ def test_a_script_without_an_answer_is_told_as_it_is():
 
 
 def test_the_limit_is_met_by_the_call_behind_it():
-    assert try_it(asks(4), LoopingModel("x"), {}, "goal", most_calls=4) == {}
-    assert "did not end" in try_it(asks(5), LoopingModel("x"), {}, "goal", most_calls=4)
+    assert try_it(asks(4), LoopingModel("x"), {}, "goal", max_calls=4) == {}
+    assert "did not end" in try_it(asks(5), LoopingModel("x"), {}, "goal", max_calls=4)
 
 
 @pytest.mark.parametrize("problem", [NotImplementedError, KeyboardInterrupt, ValueError("own")])

@@ -908,7 +908,7 @@ def test_what_a_loop_held_is_let_go_at_once(run_ends):
 
     gc.disable()
     try:
-        once(holding, most_lines=20)
+        once(holding, max_lines=20)
         assert [thing() for thing in things] == [None]
     finally:
         gc.enable()
@@ -1093,7 +1093,7 @@ def test_what_cannot_be_watched_is_refused_before_anything_runs(given, words):
     assert asked == []
 
 
-@pytest.mark.parametrize("name", ["most_calls", "most_lines"])
+@pytest.mark.parametrize("name", ["max_calls", "max_lines"])
 @pytest.mark.parametrize("limit", [0, -1, 2.5, "3", True])
 def test_limits_are_whole_numbers_from_one_up(name, limit):
     with pytest.raises(ValueError, match=f"{name} is a whole number from 1 up"):
@@ -1206,7 +1206,7 @@ def looping(run_agent, **options):
 @pytest.mark.parametrize(("limit", "reason"), [(7, "asked too often"), (8, "step limit")])
 def test_the_model_is_asked_as_often_as_allowed_and_not_once_more(limit, reason):
     model = RecordingModel(LoopingModel("look"))
-    trace = watch(loop, model, {"look": look}, GOAL, max_steps=8, most_calls=limit)
+    trace = watch(loop, model, {"look": look}, GOAL, max_steps=8, max_calls=limit)
     assert (trace.stopped, trace.steps, len(model.replies)) == (reason, limit, limit)
 
 
@@ -1272,7 +1272,7 @@ def test_a_loop_that_takes_the_end_for_a_failure_may_return_but_the_reason_stays
             return {"answer": None, "stopped": "model error", "message": str(problem)}
 
     assert looping(careful).stopped == "asked too often"
-    assert looping(agentlib.run_agent, max_steps=20, most_calls=5).stopped == "asked too often"
+    assert looping(agentlib.run_agent, max_steps=20, max_calls=5).stopped == "asked too often"
 
 
 def spin_in_the_open(model, tools, goal):
@@ -1388,7 +1388,7 @@ def spin_over_a_tool(model, tools, goal):
     ],
 )
 def test_a_loop_that_spins_without_asking_is_ended(run_agent):
-    trace = looping(run_agent, most_lines=2_000)
+    trace = looping(run_agent, max_lines=2_000)
     assert trace.stopped == "ran too long"
     assert trace.detail.startswith("2,000 lines ran and the model was not asked again, in line ")
     assert of_kind(trace, "line")
@@ -1402,7 +1402,7 @@ def helper_spins_on_one_line():
 def test_a_module_with_the_name_of_one_of_pythons_own_is_looked_after_too():
     module = {"__name__": "queue"}
     exec("def spin():\n    while True:\n        pass\ndef run(*given):\n    spin()", module)
-    assert looping(module["run"], most_lines=100).stopped == "ran too long"
+    assert looping(module["run"], max_lines=100).stopped == "ran too long"
 
 
 @pytest.mark.parametrize("helper", [helper_spins, helper_spins_on_one_line])
@@ -1414,7 +1414,7 @@ def test_a_function_of_the_loop_that_spins_is_ended_too_even_if_the_loop_swallow
             except:
                 pass
 
-    trace = looping(calls_helper, most_lines=100)
+    trace = looping(calls_helper, max_lines=100)
     assert trace.stopped == "ran too long"
     assert trace.detail.startswith("5,000 lines of the functions that it calls ran")
     assert "helper()" in lines(trace)
@@ -1446,7 +1446,7 @@ def five_lines(model, tools, goal):
 
 @pytest.mark.parametrize(("limit", "reason"), [(5, "returned"), (4, "ran too long")])
 def test_as_many_lines_run_as_allowed_and_not_one_more(limit, reason):
-    assert looping(five_lines, most_lines=limit).stopped == reason
+    assert looping(five_lines, max_lines=limit).stopped == reason
 
 
 def hundred_lines():
@@ -1458,11 +1458,11 @@ def hundred_lines():
 @pytest.mark.parametrize(("limit", "reason"), [(2, "returned"), (1, "ran too long")])
 def test_the_functions_of_a_loop_may_run_fifty_times_as_many(limit, reason):
     # 49 rounds of two lines, the last look at the range, and the return: 100 lines.
-    assert looping(lambda model, tools, goal: hundred_lines(), most_lines=limit).stopped == reason
+    assert looping(lambda model, tools, goal: hundred_lines(), max_lines=limit).stopped == reason
 
 
 def test_the_lines_are_counted_anew_from_each_call_of_the_model():
-    trace = watch(loop, LoopingModel("look"), {"look": look}, GOAL, max_steps=150, most_lines=10)
+    trace = watch(loop, LoopingModel("look"), {"look": look}, GOAL, max_steps=150, max_lines=10)
     assert (trace.stopped, trace.steps) == ("step limit", 150)
     assert len(lines(trace)) == 1 + 150 * 7 + 2
 
@@ -1474,7 +1474,7 @@ def test_lines_of_the_model_and_of_tools_do_not_count():
     def rule(history):
         return busy()
 
-    trace = watch(loop, RuleModel(rule), {"look": busy}, GOAL, most_lines=20)
+    trace = watch(loop, RuleModel(rule), {"look": busy}, GOAL, max_lines=20)
     assert trace.stopped == "answered"
     assert "sum" not in " ".join(lines(trace))
 
@@ -1658,17 +1658,17 @@ def test_the_trace_function_is_there_again_after_each_kind_of_end():
 
     tracer = Tracer([loop])
     for run_agent in (loop, crashes, interrupt, spin_that_swallows, endless, five_lines):
-        tracer.events_of(functools.partial(looping, run_agent, most_lines=100, most_calls=5))
+        tracer.events_of(functools.partial(looping, run_agent, max_lines=100, max_calls=5))
 
 
 def test_a_loop_that_is_ended_again_and_again_does_not_hide_lines_from_the_tracer():
     tracer = Tracer([spin_inside_of_try])
-    seen = tracer.events_of(lambda: looping(spin_inside_of_try, most_lines=50))
+    seen = tracer.events_of(lambda: looping(spin_inside_of_try, max_lines=50))
     assert len([event for event in seen if "line" in event[1]]) == 52
 
 
 def test_a_tracer_that_did_not_ask_for_opcodes_gets_none():
-    seen = Tracer([spin_on_one_line]).events_of(lambda: looping(spin_on_one_line, most_lines=50))
+    seen = Tracer([spin_on_one_line]).events_of(lambda: looping(spin_on_one_line, max_lines=50))
     assert {event.removesuffix(" again") for _, event, _ in seen} <= {"call", "line", "exception", "return"}
 
 
@@ -1779,7 +1779,7 @@ def test_watching_in_a_thread_leaves_other_threads_alone():
 
 def test_the_trace_function_of_a_watch_that_is_over_does_nothing_any_more():
     kept = []
-    once(lambda model, tools, goal: kept.append(sys.gettrace()), most_lines=1)
+    once(lambda model, tools, goal: kept.append(sys.gettrace()), max_lines=1)
     before = sys.gettrace()
     sys.settrace(kept[0])
     result = hundred_lines()
@@ -1798,7 +1798,7 @@ def test_a_loop_left_half_way_is_no_longer_watched():
         kept.append(inner())
         return next(kept[0])
 
-    assert once(leaves, most_lines=10).stopped == "returned"
+    assert once(leaves, max_lines=10).stopped == "returned"
     rest = itertools.islice(kept[0], 50)
     # A debugger that does not look into the generator leaves in place what watching had put there.
     Tracer([]).events_of(lambda: list(rest))

@@ -116,7 +116,7 @@ def model(
     is_number = isinstance(temperature, (int, float)) and not isinstance(temperature, bool)
     if not is_number or not 0 <= temperature <= 100:
         raise ValueError(f"temperature is a number from 0 to 100, but was {describe(temperature)}.")
-    if whole_number("seed", seed, least=0) > MAX_SEED:
+    if whole_number("seed", seed, minimum=0) > MAX_SEED:
         raise ValueError(f"seed is at most {MAX_SEED:,}, but was {seed:,}.")
     whole_number("max_tokens", max_tokens)
     first = {"role": "system", "content": "\n".join(filter(None, [system.strip(), system_text(tools)]))}

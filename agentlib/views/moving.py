@@ -171,7 +171,7 @@ def moving(
 def _limits(name: str, limits: object) -> tuple[int, int, int]:
     if not isinstance(limits, tuple) or len(limits) != 3:
         raise ValueError(f"The slider {name} is (minimum, maximum, start), but was {describe(limits)}.")
-    minimum, maximum, start = (whole_number(f"{name}: {part}", value, least=0) for part, value in
+    minimum, maximum, start = (whole_number(f"{name}: {part}", value, minimum=0) for part, value in
                           zip(("minimum", "maximum", "start"), limits, strict=True))  # fmt: skip
     if not minimum <= start <= maximum:
         raise ValueError(

@@ -4,8 +4,9 @@ The loop needs no change. It gets a model and tools that note each call and pass
 says which line of it is about to run.
 """
 
+from agentlib.errors import ForkError
 from agentlib.watch.lines import LoopEnded
 from agentlib.watch.recorder import watch
-from agentlib.watch.what_if import ForkError, fork
+from agentlib.watch.what_if import fork
 
 __all__ = ["ForkError", "LoopEnded", "fork", "watch"]

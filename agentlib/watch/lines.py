@@ -34,12 +34,12 @@ class LineTracer:
     def __init__(
         self,
         loop: WatchedFunction,
-        most_lines: int,
+        max_lines: int,
         new_line: Callable[[int], None],
         look: Callable[[], None],
         end: Callable[[str, str], None],
     ) -> None:
-        self.loop, self.most_lines = loop, most_lines
+        self.loop, self.max_lines = loop, max_lines
         self.new_line, self.look, self.end = new_line, look, end
         self.frames: list[FrameType] = []
         self.running = False
@@ -54,8 +54,8 @@ class LineTracer:
 
     def start_counting(self) -> None:
         """Count the lines from here on: the loop has just asked its model."""
-        self.lines_left = self.most_lines
-        self.helper_lines_left = self.most_lines * HELPER_LINES
+        self.lines_left = self.max_lines
+        self.helper_lines_left = self.max_lines * HELPER_LINES
 
     def let_it_finish(self) -> None:
         """Leave a loop that has to end a hundred lines more, enough to return and not to go on."""
@@ -130,7 +130,7 @@ class LineTracer:
         if _counts(frame, event):
             self.lines_left -= 1
             if self.lines_left < 0:
-                self.end("ran too long", f"{self.most_lines:,} lines ran and the model was not asked again")
+                self.end("ran too long", f"{self.max_lines:,} lines ran and the model was not asked again")
         elif event == "return" and innermost:
             # A recursive loop that only comes back from its inner calls changes nothing any more.
             if frame is self._last_frame:
@@ -142,7 +142,7 @@ class LineTracer:
         if _counts(frame, event):
             self.helper_lines_left -= 1
             if self.helper_lines_left < 0:
-                lines = f"{self.most_lines * HELPER_LINES:,} lines of the functions that it calls"
+                lines = f"{self.max_lines * HELPER_LINES:,} lines of the functions that it calls"
                 self.end("ran too long", f"{lines} ran and the model was not asked again")
 
     def is_counted(self, frame: FrameType) -> bool:

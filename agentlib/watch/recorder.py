@@ -21,7 +21,7 @@ from agentlib.watch.lines import LineTracer, LoopEnded
 
 __all__ = ["watch"]
 
-MOST_LINES_IN_A_ROW = 200
+MAX_LINES_IN_A_ROW = 200
 """Where more lines run and nothing else happens, only these and the last one are noted."""
 
 
@@ -29,26 +29,26 @@ class Recorder:
     """Runs one loop and writes down what happens, in order.
 
     events: what has happened so far. tool_names: the tools, in the order in which they were given.
-    most_calls, most_lines: see `watch`.
+    max_calls, max_lines: see `watch`.
     """
 
-    def __init__(self, loop: WatchedFunction, goal: Any, most_calls: int, most_lines: int) -> None:
+    def __init__(self, loop: WatchedFunction, goal: Any, max_calls: int, max_lines: int) -> None:
         self.loop = loop
         self.goal = goal
-        self.most_calls = most_calls
+        self.max_calls = max_calls
         self.events: list[Event] = []
         self.tool_names: list[str] = []
         self.calls = 0
         self.line = 0
         self.lines_in_a_row = 0
         self.ended: tuple[str, str] | None = None  # reason and detail, if the loop had to be ended
-        self.lines = LineTracer(loop, most_lines, self.new_line, self.glance, self.end)
+        self.lines = LineTracer(loop, max_lines, self.new_line, self.glance, self.end)
         self.history = FollowedHistory(goal, self.lines.frames)
         self.thread = threading.get_ident()
 
     def note(self, kind: str, **values: Any) -> None:
         """Add an event that belongs to the present step."""
-        if self.lines_in_a_row > MOST_LINES_IN_A_ROW:
+        if self.lines_in_a_row > MAX_LINES_IN_A_ROW:
             self.events.append(Event("line", self.calls, line=self.line))
         self.lines_in_a_row = 0
         self.events.append(Event(kind, self.calls, **values))
@@ -57,7 +57,7 @@ class Recorder:
         """Note the line of the loop that is about to run."""
         self.line = line
         self.lines_in_a_row += 1
-        if self.lines_in_a_row <= MOST_LINES_IN_A_ROW:
+        if self.lines_in_a_row <= MAX_LINES_IN_A_ROW:
             self.events.append(Event("line", self.calls, line=line))
 
     def look(self) -> None:
@@ -152,9 +152,9 @@ class Recorder:
 
         @functools.wraps(model)
         def watched(*args: Any, **kwargs: Any) -> Any:
-            if self.calls >= self.most_calls:
+            if self.calls >= self.max_calls:
                 self.lines.let_it_finish()
-                self.end("asked too often", f"the model was asked more than {self.most_calls:,} times")
+                self.end("asked too often", f"the model was asked more than {self.max_calls:,} times")
             self.lines.start_counting()
             given = [*args, *kwargs.values(), None][0]
             self.history.find(given)
@@ -272,17 +272,17 @@ def watch(
     tools: Any,
     goal: Any,
     *,
-    most_calls: int | None = None,
-    most_lines: int = 20_000,
+    max_calls: int | None = None,
+    max_lines: int = 20_000,
     **options: Any,
 ) -> Trace:
     """Run `run_agent(model, tools, goal, **options)`, whoever wrote it, and give back what happened.
 
     tools: a mapping or a list of functions or `Tool`s; the loop gets the same kind.
     options: what else the loop takes, such as max_steps; passed on as they are.
-    most_calls: a loop that asks the model more often is ended. None = 200, or one more than max_steps if
+    max_calls: a loop that asks the model more often is ended. None = 200, or one more than max_steps if
     that is more, so that a loop which keeps its own limit never meets this one; 10,000 at most.
-    most_lines: a loop that runs more lines and does not ask the model in between is ended; the functions
+    max_lines: a loop that runs more lines and does not ask the model in between is ended; the functions
     that it calls may run 50 times as many. Lines are counted, not timed, so that the same loop gives the
     same trace. One call into C code that never comes back, such as `sum(itertools.count())`, has no lines
     and cannot be ended.
@@ -295,11 +295,11 @@ def watch(
         if not callable(given):
             raise TypeError(f"{name} is a function, but was {describe(given)}.")
     loop = WatchedFunction(run_agent, options)
-    if most_calls is None:
+    if max_calls is None:
         needed = loop.max_steps + 1 if type(loop.max_steps) is int else 0
-        most_calls = min(max(200, needed), 10_000)
+        max_calls = min(max(200, needed), 10_000)
     recorder = Recorder(
-        loop, goal, whole_number("most_calls", most_calls), whole_number("most_lines", most_lines)
+        loop, goal, whole_number("max_calls", max_calls), whole_number("max_lines", max_lines)
     )
     recorder.run(recorder.watched_model(model), recorder.watched_tools(tools))
     about = {

@@ -9,18 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from agentlib._json import whole_number
-from agentlib.errors import AgentLibError, ToolError
+from agentlib.errors import ForkError, ToolError
 from agentlib.loop import run_agent as own_run_agent
 from agentlib.messages import Entry, describe, error_text, is_error, json_ready, read_reply
 from agentlib.tools import Tool
 from agentlib.trace import Event, Trace, compare, raised_again
 from agentlib.watch.recorder import watch
 
-__all__ = ["ForkError", "first_difference", "fork", "read_change"]
-
-
-class ForkError(AgentLibError):
-    """Raised when a run cannot be forked as asked; says what was wanted and what came."""
+__all__ = ["first_difference", "fork", "read_change"]
 
 
 class _Nothing:

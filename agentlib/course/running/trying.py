@@ -19,12 +19,12 @@ def try_it(
     tools: Any,
     goal: str,
     *,
-    most_calls: int = 100,
+    max_calls: int = 100,
     **options: Any,
 ) -> Any:
     """Run a loop once: `run_agent(model, tools, goal, **options)`. Gives back what it returns.
 
-    most_calls: a loop that asks the model more often, or asks a script for more than is in it after the
+    max_calls: a loop that asks the model more often, or asks a script for more than is in it after the
     answer, is ended, and a sentence comes back that says so.
     options: what else the loop takes, such as max_steps. What the loop raises is raised here too.
     """
@@ -32,7 +32,7 @@ def try_it(
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         nonlocal calls, answered
-        if calls == most_calls:
+        if calls == max_calls:
             raise _TooOften
         calls += 1
         try:
