@@ -140,7 +140,7 @@ def load_recordings(folder: str | Path) -> list[Trace]:
     """Load the recorded runs of a folder, in the order of their seeds.
 
     folder: a path, or the name of recordings that come with the course, such as "blue_mugs_local".
-    Raises FileNotFoundError if there are none, TraceFileError if a file is no whole run.
+    Raises FileNotFoundError if there are none, TraceFileError if a file does not hold a complete run.
     """
     place = RECORDINGS / folder if isinstance(folder, str) and not Path(folder).exists() else Path(folder)
     traces = []

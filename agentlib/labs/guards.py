@@ -19,7 +19,7 @@ __all__ = ["BAD_RUNS", "GOAL", "MAX_STEPS", "THOUGHT_TOKENS", "bad_run", "each_a
 GOAL = "Read the pages."
 
 MAX_STEPS = 99
-"""Steps that every run may take, so many that only the guard can end it."""
+"""Steps that every run may take: enough that only the guard can end it."""
 
 THOUGHT_TOKENS = 5_000
 """Tokens of one long thought: written and paid for, but not shown."""

@@ -86,7 +86,7 @@ def run_research(model: ResearchModel, search: Search, max_calls: int = 4) -> Ou
 
     model(turns) -> decision: knows its task already, so it gets the turns alone, none at the first call.
     search(query) -> what was found. What it raises reaches the caller; so does what the model raises.
-    Raises ValueError before any call if `max_calls` is no whole number from 1 up, and when it comes for a
+    Raises ValueError before any call if `max_calls` is not a whole number from 1 up, and later for a
     search whose query or call id is blank, or a decision of another shape.
     """
     whole_number("max_calls", max_calls)
@@ -293,13 +293,13 @@ def evidence(run: Run, note: str | Path) -> list[Evidence]:
     a changed number, not a changed meaning. Whether a source is right, no rung can tell.
     """
     done = exchanges(run.history)
-    said = [str(one.result) for one in done if one.tool == "save_note"]
+    saved = [str(one.result) for one in done if one.tool == "save_note"]
     found = " ".join(str(one.result) for one in done if one.tool == "search")
     path = Path(note)
     text = path.read_text(encoding="utf-8") if path.is_file() else None
     return [
         Evidence(RUNGS[0], run.stopped == ANSWERED, f"answer: {run.answer}"),
-        Evidence(RUNGS[1], any(one.startswith("Saved") for one in said), "; ".join(said) or "never asked"),
+        Evidence(RUNGS[1], any(one.startswith("Saved") for one in saved), "; ".join(saved) or "never asked"),
         Evidence(RUNGS[2], *_is_right(text)),
         Evidence(RUNGS[3], *_is_supported(text, found)),
     ]

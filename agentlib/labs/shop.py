@@ -157,8 +157,8 @@ def _worked(done: Exchange) -> bool:
 def _known(history: list[Entry]) -> str:
     """Put together what the tools have said that is of use to the customer."""
     good = [done for done in exchanges(history) if _worked(done)]
-    said = [("Order " if "order_id" in done.input else "") + result_words(done.result) for done in good]
-    return " ".join(words.rstrip(".") + "." for words in dict.fromkeys(said))
+    lines = [("Order " if "order_id" in done.input else "") + result_words(done.result) for done in good]
+    return " ".join(words.rstrip(".") + "." for words in dict.fromkeys(lines))
 
 
 # --- the app ----------------------------------------------------------------------------------------

@@ -74,5 +74,5 @@ def _ask_for_the_next_train(history: list[Entry]) -> Entry | None:
 
 
 def _answer(history: list[Entry]) -> Entry:
-    said = [f"Train {done.input['number']}: {result_words(done.result)}" for done in exchanges(history)]
-    return answer(" ".join(line.rstrip(".") + "." for line in said) or "Which train is it, please?")
+    lines = [f"Train {done.input['number']}: {result_words(done.result)}" for done in exchanges(history)]
+    return answer(" ".join(line.rstrip(".") + "." for line in lines) or "Which train is it, please?")

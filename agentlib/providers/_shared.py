@@ -44,7 +44,7 @@ NO_TEXT = "(no text)"
 """Stands where a user's text is blank: one provider refuses blank text (claude-code 23440)."""
 
 MIN_SECRET_CHARS = 8
-"""A shorter key, such as the "x" that a server on this computer is content with, is no secret."""
+"""A shorter key, such as the "x" that satisfies a server on this computer, is not a secret."""
 
 
 # --- the way out: a history -------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Adapter(ABC):
     def ask(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Entry:
         """Make one call and give the body of the response as a plain dict.
 
-        The provider's own client also sees to retries and time-outs.
+        The provider's own client takes care of retries and time-outs.
         Raises ProviderError for whatever goes wrong. It never carries the client's own exception with it:
         that one holds the request with its headers, and so the key.
         """

@@ -106,8 +106,8 @@ class Messages(Adapter):
             if block.get("type") == "tool_use"
         ]
         if not_whole and not requests:
-            said = dict_in(body, "stop_details").get("explanation")
-            why = f"{not_whole} ({short(said, 500)})" if said else not_whole
+            explanation = dict_in(body, "stop_details").get("explanation")
+            why = f"{not_whole} ({short(explanation, 500)})" if explanation else not_whole
             raise ProviderError("anthropic", f"{why}. It began: {short(text, 1_000)!r}")
         thinking = _thinking_in(content)
         beside = {"thinking": thinking} if thinking else {}

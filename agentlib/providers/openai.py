@@ -23,7 +23,7 @@ from agentlib.providers._shared import (
 __all__ = ["KEY", "ChatCompletions", "client", "messages_from", "model", "reply_from", "tools_from"]
 
 KEY = "OPENAI_API_KEY"
-"""The environment variable that holds the key. A server that wants none is content with any text."""
+"""The environment variable that holds the key. A server that needs none accepts any text."""
 
 NOT_WHOLE = {
     "length": "the reply was cut off by the output limit",

@@ -1,4 +1,4 @@
-"""A trace as frames: one picture after the other of what a loop did, each with a caption in plain words.
+"""A trace as frames: a picture for each thing that a loop did, with a caption in plain words.
 
 The frames of a watched loop follow its lines. A run of `run_agent` has one frame for each event.
 """
@@ -164,7 +164,7 @@ class _Builder:
             self.add(None, move, caption, new, stopped)
         return self.frames
 
-    # -- what is so far
+    # -- the run so far
 
     def add(
         self, line: int | None, move: str, caption: str, new: tuple[int, ...] = (),
@@ -296,18 +296,16 @@ class _Builder:
         result = (event.entry or {}).get("result")
         problem = entry_error(event.entry)
         if event.text == "fatal":
-            said = f"{call} failed: {sentence(problem or '')} No model can mend that."
+            caption = f"{call} failed: {sentence(problem or '')} No model can mend that."
         elif event.text == "not run":
-            said = (
-                f"{call} was not run: {sentence(problem or value_words((event.entry or {}).get('result')))}"
-            )
+            caption = f"{call} was not run: {sentence(problem or value_words(result))}"
         elif problem is not None and event.ran:
-            said = f"{call} raised. The loop turned it into a result: {sentence(problem)}"
+            caption = f"{call} raised. The loop turned it into a result: {sentence(problem)}"
         elif problem is not None:
-            said = f"{call} could not be run. The loop says so in a result: {sentence(problem)}"
+            caption = f"{call} could not be run. The loop says so in a result: {sentence(problem)}"
         else:
-            said = f"{call} gave {code(short(value_words(result), 80))}."
-        return f"{said} It is now entry {self.length}. {self.will_be_read()}"
+            caption = f"{call} gave {code(short(value_words(result), 80))}."
+        return f"{caption} It is now entry {self.length}. {self.will_be_read()}"
 
     def will_be_read(self) -> str:
         if self.step < self.last_ask:
@@ -315,14 +313,14 @@ class _Builder:
         return "No further call is made, so the model never reads it."
 
     def ended(self, event: Event) -> str:
-        said = event.entry or {}
-        answer, detail = said.get("answer"), said.get("detail")
+        end = event.entry or {}
+        answer, detail = end.get("answer"), end.get("detail")
         parts = [f"The run is over: {code(event.text or 'no reason given')}."]
         meaning = self.repeated() if event.text == "repeated call" else of_reason(event.text)
         if meaning:
             parts.append(meaning)
         if detail and str(detail).startswith("the loop returned {"):
-            pass  # what it returned is told by the reason and the answer
+            pass  # the reason and the answer say what it returned
         elif detail and event.text != "model error":
             parts.append(f"Exactly: {sentence(str(detail), 200)}")
         elif detail:
@@ -356,13 +354,13 @@ def reply_words(reply: object) -> str:
 
 
 class _WatchedBuilder(_Builder):
-    """A watched loop: one frame for each line that was run, with what that line brought about."""
+    """A watched loop: one frame for each line that was run, and what that line brought about."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(trace)
         self.source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
         self.line: int | None = None
-        self.checked = True  # whether the last reply was acted upon already
+        self.checked = True  # whether the last reply has been acted upon
         self.call: Entry = {}  # the request whose tool runs
         self.raised = ""  # the request whose tool raised and whose error is not yet recorded
         self.problem = ""
@@ -390,7 +388,7 @@ class _WatchedBuilder(_Builder):
         return self.frames
 
     def groups(self) -> Iterator[tuple[int, int]]:
-        """Split the events: a line and what it brings about; a second call on one line starts anew."""
+        """Group the events: a line and what it brings about; a second call on one line starts a new group."""
         start, seen = 0, set[str]()
         for number, event in enumerate(self.events):
             begins = event.kind in ("line", "crash", "stop") or self.events[start].kind in ("crash", "stop")
@@ -410,7 +408,7 @@ class _WatchedBuilder(_Builder):
             quiet = end == start + 1
             if quiet and same and self.frames and self.frames[-1].move in ("", "check"):
                 return  # the next line of one long statement: nothing new to tell
-        move, said, new = "", [], set[int]()
+        move, captions, new = "", [], set[int]()
         for number in range(start, end):
             event = self.events[number]
             before = self.length
@@ -418,12 +416,12 @@ class _WatchedBuilder(_Builder):
             moved, words = self.tell(number, event, before)
             move = moved if moved and move in ("", "record") else move
             if words:
-                said.append(words)
-        if not said and first.kind == "line":
+                captions.append(words)
+        if not captions and first.kind == "line":
             move, words = self.tell_line(self.events[end] if end < len(self.events) else None)
-            said.append(words)
-        if said:
-            self.add(self.line, move, " ".join(said), tuple(sorted(new)))
+            captions.append(words)
+        if captions:
+            self.add(self.line, move, " ".join(captions), tuple(sorted(new)))
 
     def tell(self, number: int, event: Event, before: int) -> tuple[str, str]:
         """Give the move and the words for one event of a watched loop; "" for what needs no words."""

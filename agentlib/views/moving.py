@@ -1,4 +1,4 @@
-"""A plot that follows its sliders: drawn once, and then only its lines anew.
+"""A plot that follows its sliders: it is drawn once, and then only its lines are redrawn.
 
 Axes, labels and legend stay as they are and are kept as pixels, so that from slider to picture it takes a few
 milliseconds; drawing everything with pyplot takes a hundred.
@@ -142,7 +142,7 @@ class Moving:
 
 
 class Still(Plot):
-    """A picture that is drawn already; folded where the live one stands above it."""
+    """A picture that has been drawn already; folded where the live one stands above it."""
 
     def __init__(self, picture: bytes, sentence: str) -> None:
         self._picture = picture

@@ -39,7 +39,7 @@ class Plot:
     def __init__(self, figure: Any, sentence: str) -> None:
         self.figure = figure
         self.sentence = sentence
-        # The layout is worked out once: done anew at each drawing it moves by a hair, and the bytes differ.
+        # The layout is worked out once: at each new drawing it would move by a hair, and the bytes differ.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
 
@@ -104,14 +104,14 @@ def tokens_read(
     total.plot(calls, [per_step * n * (n + 1) / 2 for n in calls], label=f"{words} × n(n+1)/2", **grey)
     name_axes(each, "model call n", f"tokens {what} by this call")
     name_axes(total, "model call n", f"tokens {what} in all")
-    said = [
+    sentences = [
         f"{_prefix(name)}{counted(len(read), 'call')} {what} {counted(sum(read), 'token')} in all; "
         f"call 1 {what} {read[0]:,}, call {len(read)} {what} {read[-1]:,}."
         for name, read in named.items()
         if read
     ]
     dashed = f"Dashed: {words} tokens more at each call, which adds up to {words} × n(n+1)/2."
-    return Plot(figure, f"{title}: {' '.join(said)} {dashed}")
+    return Plot(figure, f"{title}: {' '.join(sentences)} {dashed}")
 
 
 def coins(
@@ -136,7 +136,7 @@ def coins(
         axes.axvline(step_limit, color="#555555", linestyle=":", label=f"limit: {step_limit} steps")
         limits.append(f"{step_limit} steps")
     name_axes(axes, "model call", "coins used so far (entries read)")
-    said = [
+    sentences = [
         f"{_prefix(name)}{', '.join(f'{used:,}' for used in total[:12])}{' ...' if len(total) > 12 else ''} "
         f"coins after {'call 1' if len(total) == 1 else f'calls 1 to {len(total)}'}"
         f"{_ending(_named(runs)[name])}."
@@ -144,11 +144,11 @@ def coins(
         if total
     ]
     bounds = f" Limits: {joined(limits)}." if limits else ""
-    return Plot(figure, f"{title}: {' '.join(said)}{bounds}")
+    return Plot(figure, f"{title}: {' '.join(sentences)}{bounds}")
 
 
 def stop_reasons(counts: object, *, title: str = "How the runs ended") -> Plot:
-    """Plot how often each stop reason came, most frequent first.
+    """Plot how often each stop reason occurred, most frequent first.
 
     counts: reasons and numbers, or a list of reasons, Runs or Traces. Raises TypeError for anything else,
     ValueError if there is nothing to count.
@@ -174,8 +174,8 @@ def stop_reasons(counts: object, *, title: str = "How the runs ended") -> Plot:
     axes.set_xlabel("runs")
     axes.xaxis.get_major_locator().set_params(integer=True)
     total = sum(counted_reasons.values())
-    said = joined([f"{reason} {times:,}" for reason, times in ranked])
-    return Plot(figure, f"{title}: of {counted(total, 'run')}, {said}.")
+    reasons = joined([f"{reason} {times:,}" for reason, times in ranked])
+    return Plot(figure, f"{title}: of {counted(total, 'run')}, {reasons}.")
 
 
 def new_results(runs: object, *, title: str = "Results that were new") -> Plot:
@@ -192,13 +192,13 @@ def new_results(runs: object, *, title: str = "Results that were new") -> Plot:
         axes.plot(range(1, len(seen) + 1), seen, label=name or "new so far", **line_style(number, len(seen)))
     name_axes(axes, "step", "different results so far")
     axes.yaxis.get_major_locator().set_params(integer=True)
-    said = [
+    sentences = [
         f"{_prefix(name)}{counted(seen[-1], 'different result')} in {counted(len(seen), 'step')}, "
         f"the last new one in step {seen.index(seen[-1]) + 1}{_ending(_named(runs)[name])}."
         for name, seen in named.items()
         if seen
     ]
-    return Plot(figure, f"{title}: {' '.join(said)}")
+    return Plot(figure, f"{title}: {' '.join(sentences)}")
 
 
 # --- reading what was given -------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def _prefix(name: str) -> str:
 
 
 def new_figure(parts: int, title: str, height: float = 3.4) -> tuple[Any, Sequence[Any]]:
-    """Make a figure with so many axes side by side, outside of pyplot, which would keep it for ever."""
+    """Make a figure with `parts` axes side by side, outside pyplot, which would keep it for ever."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.6, height), dpi=DPI, layout="constrained")
@@ -280,7 +280,7 @@ def new_figure(parts: int, title: str, height: float = 3.4) -> tuple[Any, Sequen
 def line_style(number: int, points: int) -> dict[str, Any]:
     look = number % len(COLOURS)
     often = max(1, points // 12)  # on a long line, a marker at every call would hide it
-    # Where lines lie on each other, the one beneath is the wider one and shows at both sides.
+    # Where lines lie on top of each other, the lower one is wider and shows at both sides.
     size = {"linewidth": max(4.5 - 1.5 * number, 1.2), "markersize": max(10 - 2 * number, 5)}
     return {"color": COLOURS[look], "marker": MARKERS[look], "markevery": often, **size}
 

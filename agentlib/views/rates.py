@@ -22,7 +22,7 @@ def pass_rates(reports: object, *, confidence: float = 0.95, title: str = "Runs 
     """
     named = _named(reports)
     figure, (axes,) = new_figure(1, title, height=1.4 + 0.45 * len(named))
-    said = []
+    sentences = []
     for number, (name, report) in enumerate(named.items()):
         rate = report.pass_rate
         if rate is None:
@@ -33,14 +33,14 @@ def pass_rates(reports: object, *, confidence: float = 0.95, title: str = "Runs 
             100 * rate, name, xerr=[[100 * (rate - low)], [100 * (high - rate)]], color=COLOURS[look],
             marker=MARKERS[look], markersize=9, linewidth=2.5, capsize=6,
         )  # fmt: skip
-        said.append(f"{name}: {report.passed} of {len(report)} = {rate:.0%} ({low:.0%} to {high:.0%}).")
+        sentences.append(f"{name}: {report.passed} of {len(report)} = {rate:.0%} ({low:.0%} to {high:.0%}).")
     axes.invert_yaxis()
     axes.margins(y=0.3)
     axes.set_xlim(-2, 102)
     axes.set_xlabel(f"runs that passed, in % (bar: {confidence:.0%} interval)")
     axes.grid(visible=True, axis="x", color="#DDDDDD")
     axes.set_axisbelow(True)
-    return Plot(figure, f"{title}, with the {confidence:.0%} interval: {' '.join(said)}")
+    return Plot(figure, f"{title}, with the {confidence:.0%} interval: {' '.join(sentences)}")
 
 
 def _named(reports: object) -> dict[str, Report]:

@@ -17,7 +17,7 @@ SHORT_CHARS = 160
 """A value longer than this is shortened in a table; the whole is folded beneath it."""
 
 WHOLE_CHARS = 10_000
-"""A folded value is itself cut here: a notebook is no place for megabytes."""
+"""A folded value is itself cut here: megabytes do not belong in a notebook."""
 
 TEXT_CHARS = 88
 """The longest value in a table of plain text."""
@@ -33,21 +33,21 @@ class Html(str):
 
 
 def tag(name: str, *inside: str, **attributes: str | bool) -> Html:
-    """Make an element: `tag("td", "a < b", style="text-align:left")`; what is no `Html` is escaped.
+    """Make an element: `tag("td", "a < b", style="text-align:left")`; whatever is not `Html` is escaped.
 
-    attributes: `_` stands for `-` in a name, and one behind it is dropped (`class_`); True = without a value.
+    attributes: `_` stands for `-` in a name, and a trailing one is dropped (`class_`); True = no value.
     """
     given = "".join(
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{html.escape(str(value))}"')
         for key, value in attributes.items()
     )
-    if name == "img":  # holds nothing, so it has no end
+    if name == "img":  # an empty element has no end tag
         return Html(f"<{name}{given}>")
     return Html(f"<{name}{given}>{joined_html(*inside)}</{name}>")
 
 
 def joined_html(*parts: str) -> Html:
-    """Put parts behind each other; what is no `Html` is escaped."""
+    """Join parts; whatever is not `Html` is escaped."""
     return Html("".join(part if isinstance(part, Html) else html.escape(part) for part in parts))
 
 
@@ -109,7 +109,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class TableCell:
-    """One cell of a table. marks: words such as "repeat", set apart from the value. number: set to the right.
+    """One cell of a table.
+
+    marks: words such as "repeat", set apart from the value. number: aligned to the right.
     code: a caption, which is short already; what stands in it between backticks is code.
     """
 

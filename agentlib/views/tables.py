@@ -86,7 +86,7 @@ class RunFigures:
 
 
 def figures(source: object) -> RunFigures:
-    """Read the figures of a Run, a Trace, or the dict that a loop of one's own returned.
+    """Read the figures of a Run, a Trace, or the dict that your own loop returned.
 
     A dict should have "history"; what it does not say is worked out from that where this is possible.
     Raises TypeError for anything else.
@@ -142,30 +142,30 @@ def _errors_watched(trace: Trace) -> int:
     return errors + max(raised, sum(marked) - before)
 
 
-def _dict_figures(said: Mapping[str, Any]) -> RunFigures:
-    history = history_of(said) if "history" in said else []
+def _dict_figures(returned: Mapping[str, Any]) -> RunFigures:
+    history = history_of(returned) if "history" in returned else []
     results = [entry["result"] for entry in history if role_of(entry) == "tool" and "result" in entry]
     failed = sum(error_text(result) is not None for result in results)
-    steps = _number(said.get("steps"))
+    steps = _number(returned.get("steps"))
     read = _lengths_read(history, steps)
     sizes = [entry_tokens(entry) if isinstance(entry, dict) else 1 for entry in history]
     upto = list(accumulate(sizes, initial=0))
-    stopped = said.get("stopped")
+    stopped = returned.get("stopped")
     return RunFigures(
-        said.get("answer"),
+        returned.get("answer"),
         None if stopped is None else str(stopped),
         steps,
         len(history),
-        _number(said.get("tool_runs"), len(results) if history else None),
-        _number(said.get("errors"), failed if history else None),
+        _number(returned.get("tool_runs"), len(results) if history else None),
+        _number(returned.get("errors"), failed if history else None),
         len(repeats_in(history)),
-        _number(said.get("coins"), None if read is None else sum(read)),
-        _number(said.get("tokens_read"), None if read is None else sum(upto[length] for length in read)),
+        _number(returned.get("coins"), None if read is None else sum(read)),
+        _number(returned.get("tokens_read"), None if read is None else sum(upto[length] for length in read)),
     )
 
 
 def _lengths_read(history: Sequence[Any], steps: int | None) -> list[int] | None:
-    """Work out how many entries each call read: all that stood before its reply. None = it cannot be said."""
+    """Work out how many entries each call read: all that stood before its reply. None = it is not known."""
     read = [place for place, entry in enumerate(history) if role_of(entry) == "model"]
     if steps == len(read) + 1:
         read.append(len(history))  # the last reply, the answer, was not recorded
@@ -179,7 +179,7 @@ def _number(value: object, otherwise: int | None = None) -> int | None:
 def run_table(runs: Mapping[str, object], title: str = "Runs side by side") -> Shown:
     """Show runs side by side: answer, stop reason, steps, entries, tools run, errors, coins, tokens read.
 
-    runs: names and Runs, Traces, or the dicts that loops of one's own returned, with "answer", "stopped",
+    runs: names and Runs, Traces, or the dicts that your own loops returned, with "answer", "stopped",
     "steps" and "history" in them.
     Raises TypeError if it is no such mapping, ValueError if it is empty.
     """

@@ -128,9 +128,9 @@ def wrong_end(log: Log, answer: str | None, steps: int, stopped: str) -> Fault |
         return crash(log)
     value = outcome["returned"]
     if not isinstance(value, dict):
-        came = "nothing" if value is None else f"{shortened(value)} ({outcome['type']})"
+        got = "nothing" if value is None else f"{shortened(value)} ({outcome['type']})"
         return Fault(
-            f"it returned {came}",
+            f"it returned {got}",
             'What comes back is one dict with three keys: "answer", "steps", "stopped".'
             if value is not None
             else "Does every way out of your function pass a `return` with the dict?",

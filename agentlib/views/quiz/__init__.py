@@ -62,7 +62,7 @@ class Quiz:
         return -1 not in self.picked and self.score >= PASS_MARK * len(self.questions)
 
     def pick(self, picked: Sequence[int]) -> None:
-        """Set the picks of all questions and keep them. Raises ValueError if one is no choice."""
+        """Set the picks of all questions and keep them. Raises ValueError if one is not a choice."""
         picks = list(picked)
         if not are_picks(picks, self.sizes):
             count = len(self.sizes)
@@ -111,14 +111,14 @@ def quiz(questions: str | Sequence[Any], *, folder: str | Path | None = None) ->
 
 
 FINAL_NAME = "final_test_"
-"""How the name begins under which the answers to a final test are kept; its seed comes behind it."""
+"""The beginning of the name under which the answers to a final test are kept; its seed follows."""
 
 
 def final_test(seed: int, questions: int = 20, *, folder: str | Path | None = None) -> Quiz:
-    """Show a test over the whole course: the same seed draws the same questions, another seed other ones.
+    """Show a test over the whole course: the same seed draws the same questions, another seed draws others.
 
     seed: a whole number. questions: how many, spread evenly over the lessons. folder: as for `quiz`.
-    Raises ValueError if the seed is no whole number, or if there are not so many questions.
+    Raises ValueError if the seed is not a whole number, or if there are fewer questions.
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ValueError(f"seed is a whole number, but was {describe(seed)}.")

@@ -72,7 +72,7 @@ class Answers:
         text = json.dumps({"version": VERSION, "quizzes": quizzes}, indent=1)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Written beside and moved into place, so that a crash in between leaves the old file whole.
+            # Written beside it and moved into place, so that a crash in between leaves the old file intact.
             beside = self.path.with_suffix(".new")
             beside.write_text(text, encoding="utf-8")
             os.replace(beside, self.path)

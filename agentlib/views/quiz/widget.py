@@ -43,6 +43,6 @@ class QuizWidget(anywidget.AnyWidget):
         try:
             self._quiz.pick(change["new"])
         except ValueError:
-            self.picked = self._quiz.picked  # no pick that the page can make
+            self.picked = self._quiz.picked  # not a pick that the page can make
             return
         self.problem = self._quiz.answers.problem

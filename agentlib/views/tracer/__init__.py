@@ -116,11 +116,11 @@ def tracer(
 
 
 def _makes_models(make_model: Callable[..., Any]) -> None:
-    """Refuse what cannot be called with nothing; mostly it is a model, which is called with a history."""
+    """Refuse what cannot be called without arguments; usually it is a model, which takes a history."""
     try:
         shape = signature(make_model)
     except (TypeError, ValueError):
-        return  # some functions written in C do not tell what they take
+        return  # some functions written in C do not say what they take
     try:
         shape.bind()
     except TypeError:

@@ -66,7 +66,7 @@ class Live:
         self.show(at_the_end=not self.predict)
 
     def show(self, *, at_the_end: bool) -> None:
-        """Send all timelines anew."""
+        """Send all timelines again."""
         with self.player.hold_sync():
             self.player.problem = ""
             self.player.guess = ""
@@ -96,7 +96,7 @@ class Live:
                 self.player.frame = timelines[1]["difference"]["frame"]
 
     def one_run(self) -> None:
-        """Show the run as it was alone again, at the same frame if it has as many."""
+        """Show the original run alone again, at the same frame if it has that many."""
         self.traces = {"": next(iter(self.traces.values()))}
         with self.player.hold_sync():
             self.player.problem = ""

@@ -1,4 +1,4 @@
-"""The tracer without a browser's help: code, frames and history as tables, in HTML and in plain text."""
+"""The tracer without widgets: code, frames and history as tables, in HTML and in plain text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -40,7 +40,7 @@ def static_tracer(
 
 
 def _one(trace: Trace, label: str, predict: bool) -> Shown:
-    told = frames(trace)
+    all_frames = frames(trace)
     title = f"{visible(label)}: trace of {_name(trace)}" if label else f"Trace of {_name(trace)}"
     source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
     numbered = numbered_lines(source)
@@ -48,24 +48,27 @@ def _one(trace: Trace, label: str, predict: bool) -> Shown:
     if numbered:
         page.append(tag("pre", "\n".join(numbered), tabindex="0", aria_label="The code of the loop"))
     text = [title, *numbered, ""]
-    rest, with_lines = told, bool(source.lines)
-    if predict and told:
-        first, rest = told[: open_frames(told)], told[open_frames(told) :]
+    rest, with_lines = all_frames, bool(source.lines)
+    if predict and all_frames:
+        seen = open_frames(all_frames)
+        first, rest = all_frames[:seen], all_frames[seen:]
         heads, rows, _ = frame_rows(first, with_lines=with_lines)
         start = table(f"What happens at first, {counted(len(first), 'frame')}", heads, rows)
         question = f"How will this run end? {', '.join(choices(trace))}: pick one before you read on."
         page += [start.html, tag("p", question)]
         text += [start.text, "", question, ""]
-    end = _frames_and_end(trace, told, rest, with_lines)
-    page.append(folded("Show how it ends", end.html) if predict and told else end.html)
+    end = _frames_and_end(trace, all_frames, rest, with_lines)
+    page.append(folded("Show how it ends", end.html) if predict and all_frames else end.html)
     return Shown(joined_html(*page), "\n".join([*text, end.text]))
 
 
-def _frames_and_end(trace: Trace, told: Sequence[Frame], shown: Sequence[Frame], with_lines: bool) -> Shown:
+def _frames_and_end(
+    trace: Trace, all_frames: Sequence[Frame], shown: Sequence[Frame], with_lines: bool
+) -> Shown:
     """Show some of the frames, the history at the end and the summary."""
     heads, rows, left_out = frame_rows(shown, with_lines=with_lines)
     happens = table(f"What happens, {counted(len(shown), 'frame')}{left_out}", heads, rows)
-    history = history_cells(list(told[-1].history), told[-1].repeats) if told else []
+    history = history_cells(list(all_frames[-1].history), all_frames[-1].repeats) if all_frames else []
     title = f"History at the end: {counted(len(history), 'entry', 'entries')}"
     stands = table(title, ("#", "who", "content"), history)
     end = summary(trace)
@@ -76,7 +79,7 @@ def _frames_and_end(trace: Trace, told: Sequence[Frame], shown: Sequence[Frame],
 
 
 def numbered_lines(source: Source) -> list[str]:
-    """Give the lines of a loop with their numbers before them."""
+    """Give the lines of a loop, each after its number."""
     wide = len(str(source.first_line + len(source.lines)))
     return [
         f"{number:>{wide}}  {visible(text)}".rstrip()
@@ -103,16 +106,16 @@ def frame_rows(frames: Sequence[Frame], with_lines: bool) -> tuple[list[str], li
 
 def summary(trace: Trace) -> str:
     """Say in a few words how a run ended and what it took."""
-    told = figures(trace)
+    run = figures(trace)
     of = f" of at most {trace.about['max_steps']}" if trace.about.get("max_steps") else ""
-    said = [
-        f"Stopped: {told.stopped or 'the trace ends before the run does'}.",
-        f"{counted(told.steps or 0, 'step')}{of}, {counted(told.entries, 'entry', 'entries')}, "
-        f"{counted(told.tool_runs or 0, 'tool run')}, {counted(told.errors or 0, 'error')}, "
+    sentences = [
+        f"Stopped: {run.stopped or 'the trace ends before the run does'}.",
+        f"{counted(run.steps or 0, 'step')}{of}, {counted(run.entries, 'entry', 'entries')}, "
+        f"{counted(run.tool_runs or 0, 'tool run')}, {counted(run.errors or 0, 'error')}, "
         f"{counted(sum(tokens_per_call(trace)), 'token')} read.",
-        "No answer." if told.answer is None else f"Answer: {visible(str(told.answer))[:500]}",
+        "No answer." if run.answer is None else f"Answer: {visible(str(run.answer))[:500]}",
     ]
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _name(trace: Trace) -> str:

@@ -15,7 +15,7 @@ from agentlib.watch.source import Source
 __all__ = ["timeline"]
 
 EDIT_CHARS = 20_000
-"""A reply or result longer than this is not offered for changing: it is no work for a text field."""
+"""A reply or result longer than this cannot be changed in a fork: a text field is the wrong place for it."""
 
 
 def timeline(trace: Trace, label: str = "", predict: bool = False) -> dict[str, Any]:
@@ -23,26 +23,26 @@ def timeline(trace: Trace, label: str = "", predict: bool = False) -> dict[str, 
 
     label: the name of the run, where several stand side by side. predict: hide the end until it is guessed.
     """
-    told = frames(trace)
+    all_frames = frames(trace)
     source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
-    places = told[-1].history.versions if told else []
+    places = all_frames[-1].history.versions if all_frames else []
     return {
         "label": visible(label),
         "lines": [visible(line) for line in source.lines],
         "first_line": source.first_line,
-        "max_steps": told[-1].max_steps if told else None,
-        "frames": [_frame(frame) for frame in told],
+        "max_steps": all_frames[-1].max_steps if all_frames else None,
+        "frames": [_frame(frame) for frame in all_frames],
         "places": [[_version(version) for version in stood] for stood in places],
         "calls": tokens_per_call(trace),
         "summary": summary(trace),
-        "predict": _question(trace, told) if predict else None,
+        "predict": _question(trace, all_frames) if predict else None,
         "changes": _changeable(trace),
         "difference": None,
     }
 
 
 def _frame(frame: Frame) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "line": frame.line,
         "move": frame.move,
         "step": frame.step,
@@ -51,36 +51,36 @@ def _frame(frame: Frame) -> dict[str, Any]:
         "caption": frame.caption,
     }
     if frame.new:
-        told["new"] = list(frame.new)
+        data["new"] = list(frame.new)
     if frame.stopped is not None:
-        told["stopped"] = frame.stopped
+        data["stopped"] = frame.stopped
     if frame.error:
-        told["error"] = True
-    return told
+        data["error"] = True
+    return data
 
 
 def _version(version: Version) -> dict[str, Any]:
     words = entry_words(version.entry)
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "frame": version.frame,
         "who": role_of(version.entry),
         "text": short(words, SHORT_CHARS),
     }
     if len(words) > SHORT_CHARS:
-        told["whole"] = words[:WHOLE_CHARS]
-        told["chars"] = len(words)
+        data["whole"] = words[:WHOLE_CHARS]
+        data["chars"] = len(words)
     marks = ["repeat"] if version.repeat else []
     if entry_error(version.entry) is not None:
         marks.append("error")
     if marks:
-        told["marks"] = marks
-    return told
+        data["marks"] = marks
+    return data
 
 
-def _question(trace: Trace, told: list[Frame]) -> dict[str, Any]:
+def _question(trace: Trace, all_frames: list[Frame]) -> dict[str, Any]:
     offered = choices(trace)
     return {
-        "open": open_frames(told),
+        "open": open_frames(all_frames),
         "choices": offered,
         "verdicts": {choice: verdict(trace, choice) for choice in offered},
     }
