@@ -9,7 +9,7 @@ import pytest
 from readme_commands import readme_commands, windows_form
 
 from agentlib.course.cli import build_parser, parse
-from agentlib.course.grading import RUNGS
+from agentlib.course.grading import BACKENDS
 from agentlib.course.grading.grade import CRASHED, GRADED, NOT_STARTED, TAMPERED, TIMED_OUT, UNREADABLE
 from tests.notebook_checks import link_problem, markdown_links, without_code
 
@@ -113,7 +113,7 @@ def test_the_page_on_teaching_has_every_way_of_isolation_in_order_and_every_stat
         for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
         for name in re.findall("`(.+?)`", row)
     ]
-    assert ways == [rung.name for rung in RUNGS]
+    assert ways == [backend.name for backend in BACKENDS]
     for status in (GRADED, NOT_STARTED, TIMED_OUT, CRASHED, UNREADABLE, TAMPERED):
         assert f"`{status}`" in TEACHING_TEXT
 
