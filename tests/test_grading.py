@@ -24,8 +24,9 @@ from agentlib.course.grading import (
 )
 from agentlib.course.grading.channel import Child
 from agentlib.course.grading.grade import seed_for
+from agentlib.course.grading.processes import is_running
 from agentlib.course.grading.sandbox import PROMISES, bubblewrap_command, is_root
-from agentlib.course.grading.sandbox_root import course_version, is_running, remove_leftovers
+from agentlib.course.grading.sandbox_root import course_version, remove_leftovers
 from agentlib.course.grading.sandboxed import checked
 from agentlib.course.grading.selection import try_backend
 from agentlib.course.grading.submission import (

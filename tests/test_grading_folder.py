@@ -34,6 +34,7 @@ from agentlib.course.grading import (
 from agentlib.course.grading.batch import EarlyPool
 from agentlib.course.grading.collect import find_submissions, printable, read_submission, who
 from agentlib.course.grading.commands import folder_problem
+from agentlib.course.grading.processes import is_running
 from agentlib.course.grading.results import (
     canvas_text,
     class_page,
@@ -43,7 +44,7 @@ from agentlib.course.grading.results import (
     moodle_texts,
     without_number,
 )
-from agentlib.course.grading.sandbox_root import course_version, is_running, remove_leftovers
+from agentlib.course.grading.sandbox_root import course_version, remove_leftovers
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
 LAST = BACKENDS[-1]

@@ -8,17 +8,16 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import IO
 
 from agentlib.course.errors import ChildEndedError, ProtocolError
 from agentlib.course.grading.limits import Limits
+from agentlib.course.grading.processes import kill_below, kill_user, memory_bytes
 from agentlib.course.grading.sandbox import Backend
 from agentlib.course.grading.sandbox_root import SandboxRoot
 from agentlib.messages import Entry, short
@@ -26,7 +25,10 @@ from agentlib.messages import Entry, short
 __all__ = ["SENT_TOO_MUCH", "Child"]
 
 LOOK_SECONDS = 0.05
-"""Time between two looks at the clock and at the memory while a message is waited for."""
+"""Time between two looks at the clock while a message is waited for."""
+
+WEIGH_SECONDS = 0.2
+"""Time between two looks at the memory, for which all processes of the machine have to be looked through."""
 
 START_SECONDS = 10.0
 """A child that has not reported by then does not start."""
@@ -54,7 +56,7 @@ class Child:
         self.kept = bytearray()
         self._ended = ""
         self._last_id = 0
-        self._looked = time.monotonic()
+        self._looked = self._weighed = time.monotonic()
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._chunks: queue.Queue[bytes] | None = None
@@ -172,10 +174,9 @@ class Child:
         self._looked = time.monotonic()
         if self._looked > min(until, self.deadline):
             self.end("ran too long")
-        elif sys.platform == "linux":
-            pages = memory_pages(self._process.pid)
-            used_mb = pages * os.sysconf("SC_PAGE_SIZE") / 1_000_000
-            if used_mb > self.limits.memory_mb + SPARE_MB:
+        elif self._looked - self._weighed > WEIGH_SECONDS:
+            self._weighed = self._looked
+            if memory_bytes(self.pid) > (self.limits.memory_mb + SPARE_MB) * 1_000_000:
                 self.end("used too much memory")
         if self._ended:
             raise ChildEndedError(self._ended)
@@ -244,11 +245,10 @@ class Child:
         self._ended = why
         if self._started.stop is not None:
             self._started.stop()
-        if sys.platform == "linux":
-            kill_below(self._process.pid)
+        kill_below(self.pid)
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                os.killpg(self.pid, signal.SIGKILL)
         self._process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
@@ -265,57 +265,3 @@ class Child:
 def in_memory(message: bytes) -> int:
     """Estimate the bytes that a message takes once it is read: an empty list is larger than its "[]"."""
     return len(message) + 64 * (message.count(b"[") + message.count(b"{")) + 32 * message.count(b",")
-
-
-def kill_user(user: int) -> None:
-    """End every process of a user who exists for one child only, until none is left."""
-    for _ in range(100):
-        found = False
-        for entry in os.scandir("/proc"):
-            with contextlib.suppress(OSError):
-                if entry.name.isdigit() and entry.stat().st_uid == user:
-                    found = True
-                    os.kill(int(entry.name), signal.SIGKILL)
-        if not found:
-            return
-        time.sleep(0.01)
-
-
-def below(pid: int) -> list[int]:
-    """List the processes below another, those of children too; one that has ended already is none."""
-    found = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            for child in map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split()):
-                found += below(child)
-                state = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
-                if state not in "ZX":
-                    found.append(child)
-    except OSError:
-        pass  # it has ended meanwhile
-    return found
-
-
-def kill_below(pid: int) -> None:
-    """End every process below another, also those that have left its group, until none is left."""
-    for _ in range(1_000):
-        found = below(pid)
-        if not found:
-            return
-        for child in found:
-            with contextlib.suppress(OSError):
-                os.kill(child, signal.SIGKILL)
-        time.sleep(0.001)
-
-
-def memory_pages(pid: int) -> int:
-    """Add up the memory of a process and of all below it, in pages; what they share counts for each."""
-    pages = 0
-    try:
-        pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        for task in os.listdir(f"/proc/{pid}/task"):
-            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
-                pages += memory_pages(int(child))
-    except (OSError, IndexError, ValueError):
-        pass  # it has ended meanwhile
-    return pages

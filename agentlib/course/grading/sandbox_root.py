@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from agentlib.course.grading.processes import is_running
+
 __all__ = ["SandboxRoot", "course_version", "make_sandbox_root", "package_folders", "temporary_sandbox_root"]
 
 PACKAGE_DIR = Path(__file__).resolve().parents[2]
@@ -94,19 +96,6 @@ def remove_leftovers(folder: Path) -> None:
             is_ours = named and os.name == "posix" and path.lstat().st_uid == os.geteuid()
             if named and is_ours and not is_running(int(named[1])):
                 shutil.rmtree(path)
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process of this number has not ended. Raises OSError if it is another user's."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
-    except OSError:
-        return True  # there is no /proc here
-    return state.split()[0] not in "ZX"  # ended, but nobody has asked for its end: not all systems do soon
 
 
 def course_version(package: Path = PACKAGE_DIR) -> str:
