@@ -558,7 +558,7 @@ def test_the_learner_cannot_reach_the_log():
 
 def test_a_fault_without_words_is_our_own_mistake():
     exercise = Exercise(
-        "x", "x", (Criterion("a", 1, "a", ("b", "c"), lambda logs: Fault("")),), lambda rng: {}, ("f",)
+        "x", "x", (Criterion("a", 1, "a", "b", "c", lambda logs: Fault("")),), lambda rng: {}, ("f",)
     )
     with pytest.raises(ValueError, match="does not say"):
         check_functions(exercise, {"f": good})
@@ -571,7 +571,7 @@ def test_a_bug_in_a_scenario_is_not_taken_for_the_learners():
     exercise = Exercise(
         "x",
         "x",
-        (Criterion("a", 1, "a", ("b", "c"), lambda logs: logs["s"] and None),),
+        (Criterion("a", 1, "a", "b", "c", lambda logs: logs["s"] and None),),
         lambda rng: {"s": Scenario("f", (model,))},
         ("f",),
     )

@@ -58,8 +58,7 @@ def _fault(log: Log) -> Fault | None:
     if callable(case.expected):
         fault: Fault | None = case.expected(log, case)
         return fault
-    fault = crash(log)
-    if fault is not None:
+    if fault := crash(log):
         return Fault(f"{case.name}: {fault.seen}", case.say or fault.hint)
     value = log.outcome["returned"]
     if value == case.expected and isinstance(value, bool) == isinstance(case.expected, bool):

@@ -134,7 +134,8 @@ class Logs(Mapping[str, Log]):
 class Criterion:
     """One thing that the learner's function must do, and one part of the exercise's task.
 
-    id: a short name. points: earned if it is met. wanted: one sentence. hints: a nudge, then more.
+    id: a short name. points: earned if it is met. wanted: one sentence.
+    nudge, hint: what to think about, then more, nearly the line.
     judge: looks at the logs and gives a Fault, or None if all is well.
     needs: ids of the criteria that must be met before this one can be judged.
     details: more about it for the task, "" = what is wanted says it all.
@@ -143,10 +144,16 @@ class Criterion:
     id: str
     points: int
     wanted: str
-    hints: tuple[str, str]
+    nudge: str
+    hint: str
     judge: Callable[[Logs], Fault | None]
     needs: tuple[str, ...] = ()
     details: str = ""
+
+    @property
+    def hints(self) -> tuple[str, str]:
+        """The nudge, then more."""
+        return self.nudge, self.hint
 
 
 @dataclass(frozen=True)

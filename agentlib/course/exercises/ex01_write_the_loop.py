@@ -28,40 +28,36 @@ EXERCISE = Exercise(
     criteria=(
         Criterion(
             "goal_first", 1, "asks the model, and its first call reads the goal alone",
-            (
-                "What is in the history before anything has happened?",
+            nudge="What is in the history before anything has happened?",
+            hint=(
                 'Start with `history = [{"role": "user", "text": goal}]`, inside the function, and call '
-                "`model(history)`.",
+                "`model(history)`."
             ),
-            loops.begins_with_the_goal,
+            judge=loops.begins_with_the_goal,
         ),
         Criterion(
             "tool_run", 1, "runs the tool that was asked for, once, with its input",
-            (
-                "The reply names a tool and has an input. What do you do with the two?",
-                '`tools[reply["tool"]]` is a function; `**reply["input"]` hands it the named arguments.',
-            ),
-            loops.runs_the_tool,
-            CHAIN[:1],
+            nudge="The reply names a tool and has an input. What do you do with the two?",
+            hint='`tools[reply["tool"]]` is a function; `**reply["input"]` hands it the named arguments.',
+            judge=loops.runs_the_tool,
+            needs=CHAIN[:1],
         ),
         Criterion(
             "request_kept", 2, "keeps every request of the model in the history",
-            (
-                "What happens to `reply` between asking and acting?",
+            nudge="What happens to `reply` between asking and acting?",
+            hint=(
                 "The model remembers nothing. Append the reply itself to the history before you run the "
-                "tool.",
+                "tool."
             ),
-            loops.keeps_requests,
-            CHAIN[:2],
+            judge=loops.keeps_requests,
+            needs=CHAIN[:2],
         ),
         Criterion(
             "result_kept", 1, "keeps every result in the history, behind its request",
-            (
-                "How does the model get to know what the tool found?",
-                'Append `{"role": "tool", "result": ...}` after the request, with what the tool gave.',
-            ),
-            loops.keeps_results,
-            CHAIN[:3],
+            nudge="How does the model get to know what the tool found?",
+            hint='Append `{"role": "tool", "result": ...}` after the request, with what the tool gave.',
+            judge=loops.keeps_results,
+            needs=CHAIN[:3],
             details=(
                 "The value may stand there as it is, as text, or inside a dict. 0, an empty text and `None` "
                 "are results too. What stands there once is never changed."
@@ -69,34 +65,32 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "answered", 1, 'ends at the answer: the answer, the number of steps, "answered"',
-            (
-                "How do you know that a reply is an answer, and what do you give back then?",
-                'Return `{"answer": reply["text"], "steps": step, "stopped": "answered"}` at once.',
-            ),
-            loops.ends_with_the_answer,
-            CHAIN[:4],
+            nudge="How do you know that a reply is an answer, and what do you give back then?",
+            hint='Return `{"answer": reply["text"], "steps": step, "stopped": "answered"}` at once.',
+            judge=loops.ends_with_the_answer,
+            needs=CHAIN[:4],
             details="`steps` counts how often the model was asked.",
         ),
         Criterion(
             "step_limit", 2, 'asks at most max_steps times, then ends with no answer and "step limit"',
-            (
-                "Which part of your loop counts, and what is returned when the count is over?",
+            nudge="Which part of your loop counts, and what is returned when the count is over?",
+            hint=(
                 "`for step in range(1, max_steps + 1)` asks exactly max_steps times; the return for the "
-                "limit stands behind the loop, with `None` for the answer.",
+                "limit stands behind the loop, with `None` for the answer."
             ),
-            loops.stops_at_the_limit,
-            CHAIN,
+            judge=loops.stops_at_the_limit,
+            needs=CHAIN,
             details='Without an answer `"answer"` is `None`: nothing is made up.',
         ),
         Criterion(
             "failures", 1, "turns a failing tool and an unknown tool into results, and goes on",
-            (
-                "Which line can raise, and what should the model read then?",
+            nudge="Which line can raise, and what should the model read then?",
+            hint=(
                 "Put `try` around the tool call alone, `except Exception as problem`, and record "
-                "`str(problem)` as the result. A name that is not in `tools` gets a result that says so.",
+                "`str(problem)` as the result. A name that is not in `tools` gets a result that says so."
             ),
-            loops.failures_become_results,
-            CHAIN,
+            judge=loops.failures_become_results,
+            needs=CHAIN,
             details=(
                 "A result for a failure may be a text or a dict. It holds the failure's own message, or the "
                 "name of the unknown tool."
@@ -104,13 +98,13 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "interrupt", 1, "lets Ctrl-C through: it leaves the function",
-            (
-                "A person must be able to stop the loop. What catches the interrupt?",
+            nudge="A person must be able to stop the loop. What catches the interrupt?",
+            hint=(
                 "`except Exception` lets KeyboardInterrupt pass; a bare `except:` and `except "
-                "BaseException` do not.",
+                "BaseException` do not."
             ),
-            loops.interrupt_leaves,
-            CHAIN,
+            judge=loops.interrupt_leaves,
+            needs=CHAIN,
         ),
     ),
 )  # fmt: skip

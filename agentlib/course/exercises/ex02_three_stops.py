@@ -129,16 +129,14 @@ def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
     asked = len(log.asks)
     runs = len(log.tool_runs)
     if asked < stop_at:
-        fault = crash(log)
-        if fault is not None:
+        if fault := crash(log):
             return fault
         number = sum(json_text(r["input"]) == json_text(last["input"]) for r in log.facts["requests"][:asked])
         return Fault(
             f"the run ended at call {asked} as {json_text(log.returned.get('stopped'))}; {what} had been "
-            "asked for "
-            f"{times(number)}",
-            "The third identical request ends the run, not the one before it. When do you count, and "
-            "from where?",
+            f"asked for {times(number)}",
+            "The third identical request ends the run, not the one before it. When do you count, and from "
+            "where?",
         )
     known = last["tool"] in log.scenario.args[1]
     if known and runs < min(stop_at - 1, asked):
@@ -167,18 +165,15 @@ def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
 
 def stops_at_the_third(logs: Logs) -> Fault | None:
     """Three identical requests in a row."""
-    fault = _stops_at_the_repeat(logs["repeat"])
-    if fault is not None:
+    if fault := _stops_at_the_repeat(logs["repeat"]):
         return fault
-    fault = _stops_at_the_repeat(logs["same repeat in a second run"])
-    if fault is not None:
+    if fault := _stops_at_the_repeat(logs["same repeat in a second run"]):
         return Fault(
             f"in a second run, {fault.seen}",
             "Something is left over from the run before. Where is your count made: inside the function, or "
             "once when it is defined?",
         )
-    fault = _stops_at_the_repeat(logs["repeat at the last step"])
-    if fault is not None:
+    if fault := _stops_at_the_repeat(logs["repeat at the last step"]):
         return Fault(
             f"with max_steps=3, {fault.seen}",
             "The last allowed call counts in full: a repeat in it is a repeat.",
@@ -201,16 +196,14 @@ def whatever_the_order(logs: Logs) -> Fault | None:
 def over_the_whole_run(logs: Logs) -> Fault | None:
     """The three need not stand in a row, and their results do not matter."""
     for name in ("not in a row", "far apart"):
-        fault = _stops_at_the_repeat(logs[name], ", with other requests in between,")
-        if fault is not None:
+        if fault := _stops_at_the_repeat(logs[name], ", with other requests in between,"):
             return Fault(
                 fault.seen,
                 fault.hint
                 or "What happens to your count when other requests come in between? Is it emptied, or does "
                 "it look at the last few alone?",
             )
-    fault = _stops_at_the_repeat(logs["other results"], ", which gave another result each time,")
-    if fault is not None:
+    if fault := _stops_at_the_repeat(logs["other results"], ", which gave another result each time,"):
         return Fault(fault.seen, fault.hint or "Does the result stand in the key of your count?")
     fault = _stops_at_the_repeat(logs["failures"], ", which failed each time,")
     # A loop that no failure gets through at all is named by the criterion for failures.
@@ -235,8 +228,7 @@ def other_input_is_work(logs: Logs) -> Fault | None:
         last = requests[len(log.asks) - 1]
         return Fault(
             f"the run ended as a repeated call at {full_call(last['tool'], last['input'])}, though no "
-            "request "
-            "had been made three times",
+            "request had been made three times",
             "What do you count: the tool, the input, or both together?",
         )
     return loops.answers_at_the_end(log, len(requests) + 1)
@@ -257,41 +249,35 @@ EXERCISE = Exercise(
     criteria=(
         Criterion(
             "loop", 1, "asks, runs, records and ends at the answer, as in ex01",
-            (
-                "Which of the four moves is missing: ask, check, act, record?",
-                "Begin with the loop that passed ex01; everything else is built around it.",
-            ),
-            loops.still_a_loop,
+            nudge="Which of the four moves is missing: ask, check, act, record?",
+            hint="Begin with the loop that passed ex01; everything else is built around it.",
+            judge=loops.still_a_loop,
         ),
         Criterion(
             "other_input", 1,
             "lets the same tool with other input pass, and another tool with the same input",
-            (
-                "Is asking for three different trains a repeat?",
-                "The key of your count is the tool's name together with its input.",
-            ),
-            other_input_is_work,
-            ("loop",),
+            nudge="Is asking for three different trains a repeat?",
+            hint="The key of your count is the tool's name together with its input.",
+            judge=other_input_is_work,
+            needs=("loop",),
             details="Checking three trains is work, not a repeat.",
         ),
         Criterion(
             "step_limit", 2, 'ends with "step limit" after max_steps calls; 6 where none is given',
-            (
-                "Which part of your loop counts the calls, and what is returned when the count is over?",
-                "`def run_agent(model, tools, goal, max_steps=6)`; the count works as in ex01.",
-            ),
-            loops.stops_at_the_limit,
-            WORKS,
+            nudge="Which part of your loop counts the calls, and what is returned when the count is over?",
+            hint="`def run_agent(model, tools, goal, max_steps=6)`; the count works as in ex01.",
+            judge=loops.stops_at_the_limit,
+            needs=WORKS,
         ),
         Criterion(
             "third_call", 2, 'ends with "repeated call" at the third identical request, which is not run',
-            (
-                "How do you know, when a request comes, how often it came before?",
+            nudge="How do you know, when a request comes, how often it came before?",
+            hint=(
                 "Keep a dict from request to count. Count when the request comes, and look at the count "
-                "before the tool runs. No answer is `None` here too.",
+                "before the tool runs. No answer is `None` here too."
             ),
-            stops_at_the_third,
-            WORKS,
+            judge=stops_at_the_third,
+            needs=WORKS,
             details=(
                 "Identical means: the same tool with the same input. The two requests before it were run as "
                 "usual, each of them: no old result takes the place of a run."
@@ -299,13 +285,13 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "key_order", 1, "knows a request again when the keys of its input come in another order",
-            (
+            nudge=(
                 'Are `{"a": 1, "b": 2}` and `{"b": 2, "a": 1}` the same input for your code? And dicts '
-                "inside?",
-                "`json.dumps(input, sort_keys=True)` writes both as the same text, the nested ones too.",
+                "inside?"
             ),
-            whatever_the_order,
-            ("third_call",),
+            hint="`json.dumps(input, sort_keys=True)` writes both as the same text, the nested ones too.",
+            judge=whatever_the_order,
+            needs=("third_call",),
             details=(
                 '`{"from": 1, "to": 2}` and `{"to": 2, "from": 1}` are the same input. The same holds for a '
                 "dict inside a dict, or in a list."
@@ -314,13 +300,13 @@ EXERCISE = Exercise(
         Criterion(
             "whole_run", 1,
             "counts over the whole run, with other requests in between and whatever the results were",
-            (
-                "What happens to your count when another request comes in between, or another result?",
+            nudge="What happens to your count when another request comes in between, or another result?",
+            hint=(
                 "One dict of counts, made before the loop and never emptied, is enough. Results are not "
-                "looked at.",
+                "looked at."
             ),
-            over_the_whole_run,
-            ("third_call",),
+            judge=over_the_whole_run,
+            needs=("third_call",),
             details=(
                 "Two equal requests may stand far apart. A request whose tool failed, or is not there, "
                 "counts like any other."

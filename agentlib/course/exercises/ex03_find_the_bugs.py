@@ -39,62 +39,60 @@ EXERCISE = Exercise(
     criteria=(
         Criterion(
             "works", 1, "still asks with the goal and runs the tools that were asked for",
-            (
-                "What did the fragile loop do here that yours no longer does?",
+            nudge="What did the fragile loop do here that yours no longer does?",
+            hint=(
                 "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no "
-                "end.",
+                "end."
             ),
-            asks_and_runs,
+            judge=asks_and_runs,
             details="You may copy the fragile loop and begin from there; *Try it* stops what does not end.",
         ),
         Criterion(
             "request_kept", 2, "keeps the model's own request in the history, with its result behind it",
-            (
-                "Step through the scenario `forgotten`. Which entry would you expect in the second call?",
-                "Append `reply` to the history before the tool runs.",
-            ),
-            records,
-            MENDED[:1],
+            nudge="Step through the scenario `forgotten`. Which entry would you expect in the second call?",
+            hint="Append `reply` to the history before the tool runs.",
+            judge=records,
+            needs=MENDED[:1],
         ),
         Criterion(
             "tells_the_end", 2, 'gives back the answer, the number of steps and "answered"',
-            (
+            nudge=(
                 "Step through the scenario `untold`. What comes back to the caller, and how can it tell an "
-                "answer from a run that was stopped?",
-                'Return `{"answer": reply["text"], "steps": step, "stopped": "answered"}`.',
+                "answer from a run that was stopped?"
             ),
-            loops.ends_with_the_answer,
-            MENDED[:2],
+            hint='Return `{"answer": reply["text"], "steps": step, "stopped": "answered"}`.',
+            judge=loops.ends_with_the_answer,
+            needs=MENDED[:2],
         ),
         Criterion(
             "step_limit", 2, 'ends after max_steps calls with no answer and "step limit"',
-            (
-                "Step through the scenario `endless`. What could end it?",
+            nudge="Step through the scenario `endless`. What could end it?",
+            hint=(
                 "`max_steps` is handed in and never used. A `for` loop over the steps, and a return behind "
-                "it, use it.",
+                "it, use it."
             ),
-            loops.stops_at_the_limit,
-            MENDED,
+            judge=loops.stops_at_the_limit,
+            needs=MENDED,
         ),
         Criterion(
             "failures", 2, "turns a failing tool and a misspelt tool name into results, and goes on",
-            (
+            nudge=(
                 "Step through the scenario `broken_tool`. Which line was the last one? When that is mended, "
-                "what does the second request ask for?",
-                "`try` around the tool call, `except Exception as problem`, and a result that holds the "
-                "message; a name that is not in `tools` gets a result that names it.",
+                "what does the second request ask for?"
             ),
-            loops.failures_become_results,
-            MENDED,
+            hint=(
+                "`try` around the tool call, `except Exception as problem`, and a result that holds the "
+                "message; a name that is not in `tools` gets a result that names it."
+            ),
+            judge=loops.failures_become_results,
+            needs=MENDED,
         ),
         Criterion(
             "interrupt", 1, "lets Ctrl-C through: it leaves the function",
-            (
-                "Did the mended `try` become too wide?",
-                "`except Exception` lets KeyboardInterrupt pass; a bare `except:` does not.",
-            ),
-            loops.interrupt_leaves,
-            MENDED,
+            nudge="Did the mended `try` become too wide?",
+            hint="`except Exception` lets KeyboardInterrupt pass; a bare `except:` does not.",
+            judge=loops.interrupt_leaves,
+            needs=MENDED,
         ),
     ),
 )  # fmt: skip

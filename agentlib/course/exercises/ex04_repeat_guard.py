@@ -113,8 +113,7 @@ def _held_back(log: Log) -> Fault | None:
     if len(log.tool_runs) >= repeat_at:
         return Fault(f"{what} was asked for a second time, and the tool ran a second time", _noticed(log))
     if len(log.asks) == repeat_at:
-        fault = crash(log)
-        if fault is not None:
+        if fault := crash(log):
             return fault
         return Fault(
             f"{what} was asked for a second time; the run ended there as "
@@ -141,8 +140,7 @@ def _noticed(log: Log) -> str | None:
 
 def second_is_held_back(logs: Logs) -> Fault | None:
     """The second identical request, whatever the first one gave."""
-    fault = _held_back(logs["stuck"])
-    if fault is not None:
+    if fault := _held_back(logs["stuck"]):
         stubborn = logs["stubborn"]
         if fault.hint is None and len(stubborn.tool_runs) == 2 < len(stubborn.asks):
             return Fault(
@@ -212,15 +210,13 @@ def _notes(history: list[Any]) -> list[int]:
 def known_again(logs: Logs) -> Fault | None:
     """Known again with other requests in between, and with its keys in another order."""
     for name in ("not in a row", "far apart"):
-        fault = _held_back(logs[name])
-        if fault is not None:
+        if fault := _held_back(logs[name]):
             between = logs[name].facts["repeat_at"] - 2
             return Fault(
                 f"with {counted(between, 'other request')} in between, {fault.seen}",
                 "Where do you keep what was asked before: only the last few requests, or all of them?",
             )
-    fault = _held_back(logs["other order of keys"])
-    if fault is not None:
+    if fault := _held_back(logs["other order of keys"]):
         return Fault(
             f"with its keys in another order, {fault.seen}",
             "`json.dumps(input, sort_keys=True)` writes both inputs as the same text. What do you compare?",
@@ -245,8 +241,7 @@ def _told(logs: Logs) -> list[Log]:
 def repeat_gets_a_result(logs: Logs) -> Fault | None:
     """The repeat has its request and a result of its own in the history."""
     for log in _told(logs):
-        fault = _result_of_the_repeat(log)
-        if fault is not None:
+        if fault := _result_of_the_repeat(log):
             return fault
     return None
 
@@ -280,8 +275,7 @@ def _result_of_the_repeat(log: Log) -> Fault | None:
 def note_closes_the_door(logs: Logs) -> Fault | None:
     """Behind the result of a run's first repeat stands a note by the user."""
     for log in _told(logs):
-        fault = _note(log)
-        if fault is not None:
+        if fault := _note(log):
             return fault
     return None
 
@@ -313,8 +307,8 @@ def _note(log: Log) -> Fault | None:
     if isinstance(told, str) and note.strip(" .!").lower() == told.strip(" .!").lower():
         return Fault(
             f"the note says the same as the result: {shortened(json_text(note))}",
-            "The result says what was not done. The note says what to do now: answer, or say "
-            "that you cannot.",
+            "The result says what was not done. The note says what to do now: answer, or say that you "
+            "cannot.",
         )
     return None
 
@@ -322,8 +316,7 @@ def _note(log: Log) -> Fault | None:
 def ends_either_way(logs: Logs) -> Fault | None:
     """A model that answers ends answered; one that goes on ends at the step limit."""
     log = logs["stuck"]
-    fault = loops.answers_at_the_end(log, 3)
-    if fault is not None:
+    if fault := loops.answers_at_the_end(log, 3):
         return fault
     log = logs["stubborn"]
     limit = log.facts["limit"]
@@ -358,30 +351,26 @@ EXERCISE = Exercise(
     criteria=(
         Criterion(
             "loop", 1, "asks, runs, records and ends at the answer, as in ex01",
-            (
-                "Which of the four moves is missing: ask, check, act, record?",
-                "Begin with the loop that passed ex01; the guard stands between the check and the act.",
-            ),
-            loops.still_a_loop,
+            nudge="Which of the four moves is missing: ask, check, act, record?",
+            hint="Begin with the loop that passed ex01; the guard stands between the check and the act.",
+            judge=loops.still_a_loop,
         ),
         Criterion(
             "other_input", 1, "runs every request that is new: other input, or another tool",
-            (
-                "Which requests does your guard take for the same?",
-                "Compare the tool's name together with its whole input.",
-            ),
-            other_input_is_work,
-            ("loop",),
+            nudge="Which requests does your guard take for the same?",
+            hint="Compare the tool's name together with its whole input.",
+            judge=other_input_is_work,
+            needs=("loop",),
         ),
         Criterion(
             "not_run", 2, "does not run the second identical request, and goes on",
-            (
-                "How do you know, when a request comes, that it came before?",
+            nudge="How do you know, when a request comes, that it came before?",
+            hint=(
                 "Keep a set of the requests that were run. If a request is in it, skip the tool, but do not "
-                "return.",
+                "return."
             ),
-            second_is_held_back,
-            WORKS,
+            judge=second_is_held_back,
+            needs=WORKS,
             details=(
                 "The second request is not run, whatever the first one gave: also when the tool failed, "
                 "gave `None`, or is not there. A new request that comes later is run as usual."
@@ -390,13 +379,13 @@ EXERCISE = Exercise(
         Criterion(
             "known_again", 1,
             "knows a request again after other requests, and with its keys in another order",
-            (
-                "What exactly do you keep of earlier requests?",
+            nudge="What exactly do you keep of earlier requests?",
+            hint=(
                 "A set of texts made by `json.dumps(..., sort_keys=True)`, made before the loop, keeps them "
-                "all.",
+                "all."
             ),
-            known_again,
-            HELD,
+            judge=known_again,
+            needs=HELD,
             details=(
                 "As in ex02: over the whole run, however many requests lie between, and `json.dumps(..., "
                 "sort_keys=True)` helps with the keys."
@@ -404,22 +393,20 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "told", 1, "puts the request into the history, with a result that says it was not run again",
-            (
-                "What does the model read where the result would stand?",
-                'Append the reply, then `{"role": "tool", "result": "not run again: ..."}`.',
-            ),
-            repeat_gets_a_result,
-            HELD,
+            nudge="What does the model read where the result would stand?",
+            hint='Append the reply, then `{"role": "tool", "result": "not run again: ..."}`.',
+            judge=repeat_gets_a_result,
+            needs=HELD,
         ),
         Criterion(
             "note", 1, "adds a note by the user behind that result, which closes the door",
-            (
-                "A result alone did not help the model. What would you say to it?",
+            nudge="A result alone did not help the model. What would you say to it?",
+            hint=(
                 'Append `{"role": "user", "text": "Answer with what you have, or say that you cannot."}` '
-                "after the result.",
+                "after the result."
             ),
-            note_closes_the_door,
-            (*HELD, "told"),
+            judge=note_closes_the_door,
+            needs=(*HELD, "told"),
             details=(
                 "The check sees that the note is there and says more than the goal or the result. Whether "
                 "its words close the door is yours to judge."
@@ -427,22 +414,20 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "ends", 1, 'ends "answered" if the model then answers, and "step limit" if it goes on',
-            (
-                "Run it on paper with a model that repeats itself five times. How often does the tool run?",
+            nudge="Run it on paper with a model that repeats itself five times. How often does the tool run?",
+            hint=(
                 "The guard changes what the model reads, never how the run ends: answer and limit stay as "
-                "in ex01.",
+                "in ex01."
             ),
-            ends_either_way,
-            (*HELD, "told", "note"),
+            judge=ends_either_way,
+            needs=(*HELD, "told", "note"),
         ),
         Criterion(
             "step_limit", 1, "keeps the limit behind the guard",
-            (
-                "Is every call still counted, also the ones after a repeat?",
-                "`for step in range(1, max_steps + 1)` around everything.",
-            ),
-            loops.stops_at_the_limit,
-            WORKS,
+            nudge="Is every call still counted, also the ones after a repeat?",
+            hint="`for step in range(1, max_steps + 1)` around everything.",
+            judge=loops.stops_at_the_limit,
+            needs=WORKS,
         ),
         loops.failures_as_in_ex01(1, WORKS),
     ),

@@ -64,8 +64,7 @@ def counts_coins(logs: Logs) -> Fault | None:
     """Each run says what it cost."""
     for name in ("errand", "second errand", "endless"):
         log = logs[name]
-        fault = crash(log) or _coins(log, "answer" if "errand" in name else "step limit")
-        if fault is not None:
+        if fault := crash(log) or _coins(log, "answer" if "errand" in name else "step limit"):
             return fault
     log = logs["failing"]
     fault = _coins(log, "answer")
@@ -102,8 +101,8 @@ def _coins(log: Log, end: str) -> Fault | None:
         )
     return Fault(
         seen,
-        "A call costs what it reads: the length of the history when the model is asked. When do you "
-        "count it?",
+        "A call costs what it reads: the length of the history when the model is asked. When do you count "
+        "it?",
     )
 
 
@@ -136,11 +135,9 @@ def keeps_to_the_budget(logs: Logs) -> Fault | None:
         log = logs[name]
         budget = log.scenario.kwargs["budget_coins"]
         calls = int(budget**0.5)
-        fault = _at_the_budget(log, budget, calls)
-        if fault is not None:
+        if fault := _at_the_budget(log, budget, calls):
             return fault
-    fault = _at_the_budget(logs["default budget"], 20, 4)
-    if fault is not None:
+    if fault := _at_the_budget(logs["default budget"], 20, 4):
         made = len([call for call in logs["default budget"].asks if "end" not in call.answer])
         return Fault(
             f"no budget_coins given (so 20): {fault.seen}",
@@ -150,16 +147,14 @@ def keeps_to_the_budget(logs: Logs) -> Fault | None:
             "first line? The task wants 20.",
         )
     log = logs["answer with the last coin"]
-    fault = loops.answers_at_the_end(log, 4)
-    if fault is not None:
+    if fault := loops.answers_at_the_end(log, 4):
         return Fault(f"with 16 coins, the answer comes with the last one: {fault.seen}", fault.hint)
     return None
 
 
 def step_limit_first(logs: Logs) -> Fault | None:
     """The step limit, and it alone where both would break."""
-    fault = loops.stops_at_the_limit(logs)
-    if fault is not None:
+    if fault := loops.stops_at_the_limit(logs):
         return fault
     return (
         _both_limits(logs["both limits"])
@@ -174,9 +169,8 @@ def _both_limits(log: Log) -> Fault | None:
     if log.returned.get("stopped") == "budget limit":
         steps, budget = log.facts["limit"], log.scenario.kwargs["budget_coins"]
         return Fault(
-            f"with max_steps={steps} and {budget} coins, call {steps + 1} would break both limits; "
-            '"stopped" was '
-            '"budget limit"',
+            f'with max_steps={steps} and {budget} coins, call {steps + 1} would break both limits; "stopped" '
+            'was "budget limit"',
             "Which of the two limits do you look at first?",
         )
     return loops.at_the_limit(log, log.facts["limit"]) or _coins(log, "step limit")
@@ -195,8 +189,7 @@ def says_it_in_words(logs: Logs) -> Fault | None:
                 f'the run ended as "{reason}"; "message" was {json_text(message)}',
                 "Whenever there is no answer the user needs a sentence, whatever the reason was.",
             )
-        fault = _untrue(message, log)
-        if fault is not None:
+        if fault := _untrue(message, log):
             return fault
     return None
 
@@ -239,29 +232,27 @@ EXERCISE = Exercise(
     minutes=20,
     task="stop before the call that would break 4 steps or 20 coins",
     lead_in=(
-        "[Blue mugs](../notebooks/02_blue_mugs.ipynb), lesson 02: watch a loop like yours run, line by "
-        "line. Then {lesson}, and its exercise, {exercise}. The exercises are numbered by what they build "
-        "on; the lessons say which one comes next."
+        "[Blue mugs](../notebooks/02_blue_mugs.ipynb), lesson 02: watch a loop like yours run, line by line. "
+        "Then {lesson}, and its exercise, {exercise}. The exercises are numbered by what they build on; the "
+        "lessons say which one comes next."
     ),
     scenarios=scenarios,
     criteria=(
         Criterion(
             "loop", 1, "asks, runs, records and ends at the answer, as in ex01",
-            (
-                "Which of the four moves is missing: ask, check, act, record?",
-                "Begin with the loop that passed ex01.",
-            ),
-            loops.still_a_loop,
+            nudge="Which of the four moves is missing: ask, check, act, record?",
+            hint="Begin with the loop that passed ex01.",
+            judge=loops.still_a_loop,
         ),
         Criterion(
             "coins", 2, 'counts the coins and gives them back as "coins"',
-            (
-                "How many entries does each call read, and which dicts do you return?",
+            nudge="How many entries does each call read, and which dicts do you return?",
+            hint=(
                 '`coins += len(history)` right before `model(history)`, and `"coins": coins` in every dict '
-                "that you return.",
+                "that you return."
             ),
-            counts_coins,
-            ("loop",),
+            judge=counts_coins,
+            needs=("loop",),
             details=(
                 "They are the sum of `len(history)` over all calls that were made, and stand in every dict "
                 "that you return. A call that is not made costs nothing."
@@ -270,33 +261,27 @@ EXERCISE = Exercise(
         Criterion(
             "step_limit", 2,
             'ends at max_steps (4 where none is given) with "step limit", also where both limits would break',
-            (
-                "Before a call both limits are looked at. In which order?",
-                "Look at the steps first, then at the coins, both before the call.",
-            ),
-            step_limit_first,
-            WORKS,
+            nudge="Before a call both limits are looked at. In which order?",
+            hint="Look at the steps first, then at the coins, both before the call.",
+            judge=step_limit_first,
+            needs=WORKS,
             details='If the next call would break both limits, the reason is `"step limit"`.',
         ),
         Criterion(
             "budget", 2,
             'does not make a call that would go over budget_coins (20 where none is given): "budget limit"',
-            (
-                "What will the next call cost? You know it before you make it.",
-                "`if coins + len(history) > budget_coins:` return before the model is asked.",
-            ),
-            keeps_to_the_budget,
-            WORKS,
+            nudge="What will the next call cost? You know it before you make it.",
+            hint="`if coins + len(history) > budget_coins:` return before the model is asked.",
+            judge=keeps_to_the_budget,
+            needs=WORKS,
             details="A call that costs exactly what is left is made. One coin more, and it is not.",
         ),
         Criterion(
             "message", 2, 'tells the user in "message" what happened whenever there is no answer',
-            (
-                "The model gave no answer. Who speaks to the user now?",
-                'Your code does: any honest sentence, such as "I stopped after 4 steps without an answer."',
-            ),
-            says_it_in_words,
-            (*WORKS, "step_limit", "budget"),
+            nudge="The model gave no answer. Who speaks to the user now?",
+            hint='Your code does: any honest sentence, such as "I stopped after 4 steps without an answer."',
+            judge=says_it_in_words,
+            needs=(*WORKS, "step_limit", "budget"),
             details=(
                 "Any sentence that is true will do. The check finds a sentence that names the other limit, "
                 "or a wrong number of steps; the rest is left to you. Beside an answer the message is free: "

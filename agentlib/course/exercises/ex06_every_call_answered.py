@@ -130,9 +130,8 @@ def runs_all(logs: Logs) -> Fault | None:
         ran = _runs_after(log, number)
         if ran is None:
             return crash(log) or Fault(
-                f"the model was asked {times(len(log.asks))}; reply {number + 1} was not asked for any "
-                "more, and "
-                f"the function returned {shortened(json_text(log.outcome.get('returned')))}"
+                f"the model was asked {times(len(log.asks))}; reply {number + 1} was not asked for any more, "
+                f"and the function returned {shortened(json_text(log.outcome.get('returned')))}"
             )
         if _counted((run.tool, run.kwargs) for run in ran) != _counted(_pair(call) for call in wanted):
             return _wrong_runs(log, number, wanted, ran)
@@ -202,8 +201,7 @@ def _answered(log: Log, ids_count: bool = True) -> Fault | None:
         many = f"{len(calls)} request{'s' if len(calls) > 1 else ''}"
         what = f"reply {number + 1} made {many}"
         if number + 1 >= len(log.histories):
-            fault = crash(log)
-            if fault is not None:
+            if fault := crash(log):
                 return Fault(f"{what}; then: {fault.seen}", fault.hint)
             return Fault(
                 f"{what}; after that the model was not asked again, and the function returned "
@@ -212,8 +210,7 @@ def _answered(log: Log, ids_count: bool = True) -> Fault | None:
             )
         history = log.histories[number + 1]
         read = f"{what}; call {number + 2} read {sketch(history)}"
-        fault = _recorded(log, number, history, read)
-        if fault is not None:
+        if fault := _recorded(log, number, history, read):
             return fault
         parts = _parts(history)
         results = parts[number][1]
@@ -232,8 +229,7 @@ def _answered(log: Log, ids_count: bool = True) -> Fault | None:
                 )
         if len(results) != len(calls):
             return _wrong_count(log, number, len(results), read)
-        fault = _results_fit(log, number, results, what, ids_count)
-        if fault is not None:
+        if fault := _results_fit(log, number, results, what, ids_count):
             return fault
         if ids_count and reply["type"] == "tools":
             had = [call.get("id") for call in requests_in([parts[number][0]])]
@@ -278,8 +274,8 @@ def _recorded(log: Log, number: int, history: list[Any], read: str) -> Fault | N
     if pieces > 1:
         return Fault(
             f"{read}; the reply stands there in {pieces} pieces",
-            "The reply goes in once, with all its calls, and the results follow. What do you append for "
-            "each call?",
+            "The reply goes in once, with all its calls, and the results follow. What do you append for each "
+            "call?",
         )
     return None
 
@@ -373,8 +369,8 @@ def _wrong_result(
         )
     if moved:
         return Fault(
-            f"{what}; the result of {asked} stands in place {results.index(moved[0]) + 1} of "
-            f"{len(results)}: {sketch(results)}",
+            f"{what}; the result of {asked} stands in place {results.index(moved[0]) + 1} of {len(results)}: "
+            f"{sketch(results)}",
             "The results stand in the order of the requests. Where does the order change?",
         )
     if "result" not in entry:
@@ -405,8 +401,7 @@ def keeps_good_results(logs: Logs) -> Fault | None:
         ("several failures", "the first of five requests failed, and two others"),
         ("unknown beside good ones", "the second of three requests named an unknown tool"),
     ):
-        fault = _answered(logs[name])
-        if fault is not None:
+        if fault := _answered(logs[name]):
             return Fault(
                 f"{what}; {fault.seen}",
                 "Does one failure end the work on the others? `try` belongs inside the loop over the calls.",
@@ -416,8 +411,7 @@ def keeps_good_results(logs: Logs) -> Fault | None:
 
 def answers_odd_ids(logs: Logs) -> Fault | None:
     """Doubled and missing ids are answered one by one."""
-    fault = _answered(logs["odd ids"], ids_count=False)
-    if fault is not None:
+    if fault := _answered(logs["odd ids"], ids_count=False):
         return Fault(
             f"with an id that comes twice, or none at all: {fault.seen}",
             fault.hint
@@ -430,22 +424,18 @@ def answers_odd_ids(logs: Logs) -> Fault | None:
 
 def ends_well(logs: Logs) -> Fault | None:
     """A batch is one step, and Ctrl-C leaves also in the middle of one."""
-    fault = loops.at_the_limit(logs["endless batches"], 3)
-    if fault is not None:
+    if fault := loops.at_the_limit(logs["endless batches"], 3):
         return Fault(
             f"each reply made two requests; {fault.seen}",
             "A step is one call of the model, however many requests it makes.",
         )
-    fault = loops.stops_at_the_limit(logs)
-    if fault is not None:
+    if fault := loops.stops_at_the_limit(logs):
         return fault
     for name in ("batches", "failure beside good ones"):
         log = logs[name]
-        fault = loops.answers_at_the_end(log, len(log.facts["replies"]) + 1)
-        if fault is not None:
+        if fault := loops.answers_at_the_end(log, len(log.facts["replies"]) + 1):
             return fault
-    fault = loops.interrupt_leaves(logs)
-    if fault is not None:
+    if fault := loops.interrupt_leaves(logs):
         return fault
     log = logs["interrupt in a batch"]
     if "interrupted" not in log.outcome:
@@ -479,20 +469,16 @@ EXERCISE = Exercise(
         Criterion(
             "single", 2,
             "still handles replies with one request: runs it, records it, and turns a failure into a result",
-            (
-                "Does your loop still know a reply whose type is `tool`?",
-                "Turn one request into a list of one: the rest of the code then handles both.",
-            ),
-            lambda logs: loops.still_a_loop(logs) or loops.failures_become_results(logs),
+            nudge="Does your loop still know a reply whose type is `tool`?",
+            hint="Turn one request into a list of one: the rest of the code then handles both.",
+            judge=lambda logs: loops.still_a_loop(logs) or loops.failures_become_results(logs),
         ),
         Criterion(
             "all_run", 2, "runs every request of a batch, once, before the model is asked again",
-            (
-                "How many requests does a reply of the type `tools` make?",
-                'A `for call in reply["calls"]:` inside the loop over the steps.',
-            ),
-            runs_all,
-            WORKS[:1],
+            nudge="How many requests does a reply of the type `tools` make?",
+            hint='A `for call in reply["calls"]:` inside the loop over the steps.',
+            judge=runs_all,
+            needs=WORKS[:1],
             details=(
                 "A batch may make the same request twice: then it runs twice, and each run has its own "
                 "result."
@@ -501,13 +487,13 @@ EXERCISE = Exercise(
         Criterion(
             "each_answered", 2,
             "gives every request one result with its id and its tool, in the order of the requests",
-            (
-                "How can the model tell which result belongs to which request?",
+            nudge="How can the model tell which result belongs to which request?",
+            hint=(
                 'Append the reply once, then for each call `{"role": "tool", "id": call["id"], "tool": '
-                'call["tool"], "result": result}`.',
+                'call["tool"], "result": result}`.'
             ),
-            answers_each,
-            WORKS,
+            judge=answers_each,
+            needs=WORKS,
             details=(
                 "The reply goes into the history once, with all its calls; the results follow directly. Ids "
                 "name a request within its own reply: the next reply may use them again."
@@ -515,22 +501,20 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "good_kept", 2, "keeps the good results beside a failure and beside an unknown tool",
-            (
-                "The second of three requests fails. What becomes of the first, and of the third?",
-                "Put `try` inside the loop over the calls, around one tool call.",
-            ),
-            keeps_good_results,
-            (*WORKS, "each_answered"),
+            nudge="The second of three requests fails. What becomes of the first, and of the third?",
+            hint="Put `try` inside the loop over the calls, around one tool call.",
+            judge=keeps_good_results,
+            needs=(*WORKS, "each_answered"),
             details="Each failure is a result that holds its own message, as in ex01.",
         ),
         Criterion(
             "odd_ids", 1, "answers requests one by one also when ids are doubled or missing",
-            (
-                "Two requests have the same id. How many results does your loop record?",
-                'A list keeps both, a dict by id does not. `call.get("id", "")` does not mind a missing one.',
+            nudge="Two requests have the same id. How many results does your loop record?",
+            hint=(
+                'A list keeps both, a dict by id does not. `call.get("id", "")` does not mind a missing one.'
             ),
-            answers_odd_ids,
-            (*WORKS, "each_answered"),
+            judge=answers_odd_ids,
+            needs=(*WORKS, "each_answered"),
             details=(
                 "What you write as the id of such a request is up to you; an id that stands for one request "
                 "alone is kept."
@@ -538,12 +522,10 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "ends", 1, "counts a batch as one step, stops at max_steps, and lets Ctrl-C through",
-            (
-                "What does your count of steps count?",
-                "Only a call of the model is a step. `except Exception` lets Ctrl-C pass.",
-            ),
-            ends_well,
-            WORKS,
+            nudge="What does your count of steps count?",
+            hint="Only a call of the model is a step. `except Exception` lets Ctrl-C pass.",
+            judge=ends_well,
+            needs=WORKS,
         ),
     ),
 )  # fmt: skip

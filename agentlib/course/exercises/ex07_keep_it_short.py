@@ -197,13 +197,11 @@ def leaves_what_fits(logs: Logs) -> Fault | None:
         "exactly as long",
         "exactly as long, other letters",
     ):
-        fault = _came_back_whole(logs[name])
-        if fault is not None:
+        if fault := _came_back_whole(logs[name]):
             return fault
     for name in ("long text", "one too long"):
         log = logs[name]
-        fault = crash(log)
-        if fault is not None:
+        if fault := crash(log):
             return fault
         if _value(log) == log.facts["result"]:
             size = len(log.facts["result"])
@@ -224,29 +222,25 @@ def picks_fields(logs: Logs) -> Fault | None:
     ):
         log = logs[name]
         what = f"keep={json_text(log.facts['keep'])}"
-        fault = crash(log)
-        if fault is not None:
+        if fault := crash(log):
             return Fault(
                 f"{what}: {fault.seen}", "A name in `keep` that the dict does not have is passed over."
             )
-        fault = _picked(log, logs["wide dict, picked fits"])
-        if fault is not None:
+        if fault := _picked(log, logs["wide dict, picked fits"]):
             return Fault(f"{what} {fault.seen}", fault.hint)
     log = logs["picked and too long"]
     size = len(json.dumps(_wanted(log)))
     if crash(log) is None and not isinstance(_value(log), str):
         return Fault(
-            f"what keep={json_text(log.facts['keep'])} names is {size} characters long, with max_chars="
-            f"{log.facts['limit']}; it came back as {shortened(json_text(_value(log)))}",
+            f"what keep={json_text(log.facts['keep'])} names is {size} characters long, with "
+            f"max_chars={log.facts['limit']}; it came back as {shortened(json_text(_value(log)))}",
             "What was picked may still be too long. First pick, then look at the length.",
         )
     log = logs["no fields named"]
-    fault = _came_back_whole(log)
-    if fault is not None:
+    if fault := _came_back_whole(log):
         return Fault(f"without keep, {fault.seen}", "Without `keep` every field stays.")
     for name, kind in (("text with fields named", "text"), ("list with fields named", "list")):
-        fault = _came_back_whole(logs[name])
-        if fault is not None:
+        if fault := _came_back_whole(logs[name]):
             return Fault(
                 f"keep was given and the result is a {kind}: {fault.seen}",
                 "Only a dict has fields to pick from.",
@@ -310,8 +304,7 @@ class Cut:
 
 def _cut(log: Log) -> Cut | Fault:
     """The text as it was, and what came back of it."""
-    fault = crash(log)
-    if fault is not None:
+    if fault := crash(log):
         return fault
     result, came = log.facts["result"], _value(log)
     if not isinstance(came, str):
@@ -409,8 +402,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _compacted(log: Log) -> list[Any] | Fault:
-    fault = crash(log)
-    if fault is not None:
+    if fault := crash(log):
         return fault
     value = _value(log)
     if not isinstance(value, list):
@@ -479,8 +471,8 @@ def _kept_right(log: Log) -> Fault | None:
                 "Do you count entries? A step is more than one entry: a reply with all of its results.",
             )
         return Fault(
-            f"{what}: what came back is {sketch(value)}; its end is not the last {kept_steps} steps as "
-            "they were",
+            f"{what}: what came back is {sketch(value)}; its end is not the last {kept_steps} steps as they "
+            "were",
             "The last steps stay word for word. A step is a reply with all of its results.",
         )
     middle = value[1 : len(value) - len(kept)]
@@ -564,12 +556,10 @@ def _summarised(log: Log) -> Fault | None:
 
 def puts_the_summary_in(logs: Logs) -> Fault | None:
     """The summary of all old entries, and of them alone, stands behind the goal."""
-    fault = _summarised(logs["old steps"]) or _summarised(logs["one old step"])
-    if fault is not None:
+    if fault := _summarised(logs["old steps"]) or _summarised(logs["one old step"]):
         return fault
     log = logs["an earlier summary"]
-    fault = _kept_right(log) or _summarised(log)
-    if fault is not None:
+    if fault := _kept_right(log) or _summarised(log):
         return Fault(
             f"with an earlier summary behind the goal: {fault.seen}",
             "What stands between the goal and the steps that stay is old, an earlier summary too.",
@@ -584,8 +574,7 @@ def never_parts_a_step(logs: Logs) -> Fault | None:
     """A reply and all of its results are kept or summarised together."""
     for name in ("old batches", "a note inside"):
         log = logs[name]
-        fault = _kept_right(log) or _summarised(log)
-        if fault is not None:
+        if fault := _kept_right(log) or _summarised(log):
             return Fault(
                 f"with several requests in one reply: {fault.seen}",
                 NEW_LIST
@@ -599,8 +588,7 @@ def never_parts_a_step(logs: Logs) -> Fault | None:
             f"the history has {steps} steps and then an answer, and keep_steps={steps}; summarise was called",
             NO_STEP,
         )
-    fault = _kept_right(logs["answers inside"])
-    if fault is not None:
+    if fault := _kept_right(logs["answers inside"]):
         return Fault(f"with answers in the history: {fault.seen}", NO_STEP)
     return None
 
@@ -619,12 +607,12 @@ EXERCISE = Exercise(
     criteria=(
         Criterion(
             "fits", 1, "trim leaves a result that fits as it is, and makes one that is too long shorter",
-            (
-                "How long is a result? And which one is too long: with `>`, or with `>=`?",
+            nudge="How long is a result? And which one is too long: with `>`, or with `>=`?",
+            hint=(
                 "`text = result if isinstance(result, str) else json.dumps(result)`, then compare "
-                "`len(text)`.",
+                "`len(text)`."
             ),
-            leaves_what_fits,
+            judge=leaves_what_fits,
             details=(
                 "Exactly `max_chars` characters still fit. Where `keep` is given, it is what was picked "
                 "that has to fit (Part 2)."
@@ -632,13 +620,13 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "fields", 2, "trim picks the fields named in keep out of a dict",
-            (
-                "Which fields of a dict of a hundred does the next decision need?",
+            nudge="Which fields of a dict of a hundred does the next decision need?",
+            hint=(
                 "`{name: result[name] for name in keep if name in result}`, if the result is a dict and "
-                "keep is given.",
+                "keep is given."
             ),
-            picks_fields,
-            ("fits",),
+            judge=picks_fields,
+            needs=("fits",),
             details=(
                 "A name that the dict does not have is passed over. A result that is no dict has no fields "
                 "to pick. The dict that is given stays as it was."
@@ -647,51 +635,43 @@ EXERCISE = Exercise(
         Criterion(
             "both_ends", 2,
             "trim keeps both ends of what is too long, within max_chars (a short note beside them is free)",
-            (
-                "Errors often stand at the end of a text, headings at its start. Which part can go?",
-                "`half = max_chars // 2`; then the first half, a note, and the last half.",
-            ),
-            keeps_both_ends,
-            ("fits",),
+            nudge="Errors often stand at the end of a text, headings at its start. Which part can go?",
+            hint="`half = max_chars // 2`; then the first half, a note, and the last half.",
+            judge=keeps_both_ends,
+            needs=("fits",),
         ),
         Criterion(
             "says_how_much", 1, "trim says between the two ends how many characters are left out",
-            (
-                "How does the model know that something is missing, and how much?",
-                'f"... {len(text) - 2 * half} characters left out ..." between the two ends.',
-            ),
-            says_how_much,
-            ("fits", "both_ends"),
+            nudge="How does the model know that something is missing, and how much?",
+            hint='f"... {len(text) - 2 * half} characters left out ..." between the two ends.',
+            judge=says_how_much,
+            needs=("fits", "both_ends"),
         ),
         Criterion(
             "nothing_old", 1,
             "compact leaves a history of at most keep_steps steps as it is, without calling summarise",
-            (
-                "How many steps does a history have? What is one step?",
+            nudge="How many steps does a history have? What is one step?",
+            hint=(
                 "Note the places of all entries with the type `tool` or `tools`; if there are at most "
-                "keep_steps, return the history.",
+                "keep_steps, return the history."
             ),
-            leaves_short_histories,
+            judge=leaves_short_histories,
         ),
         Criterion(
             "last_steps", 1,
             "compact keeps the goal and the last keep_steps steps word for word, and no older entries",
-            (
-                "Where do the last steps begin?",
-                "`begin = places[-keep_steps]`; `history[begin:]` is what stays, `history[1:begin]` is old.",
-            ),
-            keeps_the_last_steps,
-            ("nothing_old",),
+            nudge="Where do the last steps begin?",
+            hint="`begin = places[-keep_steps]`; `history[begin:]` is what stays, `history[1:begin]` is old.",
+            judge=keeps_the_last_steps,
+            needs=("nothing_old",),
             details="The history that is given stays as it was: return a new list.",
         ),
         Criterion(
             "summary", 1, "compact puts one summary of all old entries behind the goal",
-            (
-                "What does summarise need, and where does its text go?",
-                '`{"role": "user", "text": summarise(old)}` between the goal and the steps that stay.',
-            ),
-            puts_the_summary_in,
-            ("nothing_old", "last_steps"),
+            nudge="What does summarise need, and where does its text go?",
+            hint='`{"role": "user", "text": summarise(old)}` between the goal and the steps that stay.',
+            judge=puts_the_summary_in,
+            needs=("nothing_old", "last_steps"),
             details=(
                 "`summarise` is called once, with a list of all old entries, without the goal; it gives "
                 "back a text. What stands between the goal and the first step is old too: a summary from "
@@ -700,12 +680,10 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "whole_steps", 1, "compact parts no step: a reply and all of its results stay together",
-            (
-                "Is every step two entries long?",
-                "A step begins at a reply whose type is `tool` or `tools`, and ends before the next one.",
-            ),
-            never_parts_a_step,
-            ("nothing_old", "last_steps", "summary"),
+            nudge="Is every step two entries long?",
+            hint="A step begins at a reply whose type is `tool` or `tools`, and ends before the next one.",
+            judge=never_parts_a_step,
+            needs=("nothing_old", "last_steps", "summary"),
             details=(
                 "A reply may have made several requests, and there may be a note or an answer between two "
                 "steps."

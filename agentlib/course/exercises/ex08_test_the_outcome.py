@@ -97,8 +97,7 @@ SHORT = "A row of digits is a number however short it is. Which numbers does you
 
 
 def _problems(log: Log) -> list[Any] | Fault:
-    fault = crash(log)
-    if fault is not None:
+    if fault := crash(log):
         return fault
     value = log.outcome["returned"]
     if not isinstance(value, list):
@@ -516,52 +515,48 @@ EXERCISE = Exercise(
         Criterion(
             "any_path", 2,
             "lets good agents pass, whatever path they took, and refuses one that does everything wrong",
-            (
-                "Which of your tests looks at the path: at the order of tools, or at how many there are?",
+            nudge="Which of your tests looks at the path: at the order of tools, or at how many there are?",
+            hint=(
                 "Test what came out and what must not happen, never the way. Begin with an empty list of "
-                "problems.",
+                "problems."
             ),
-            any_path,
+            judge=any_path,
         ),
         Criterion(
             "steps", 1, "catches a run that took more than max_steps steps",
-            (
-                "How many steps may a run take? And how many did it take?",
-                '`if run["steps"] > limits["max_steps"]:` add a problem.',
-            ),
-            by_cases("steps"),
-            ("any_path",),
+            nudge="How many steps may a run take? And how many did it take?",
+            hint='`if run["steps"] > limits["max_steps"]:` add a problem.',
+            judge=by_cases("steps"),
+            needs=("any_path",),
             details='`run["steps"]` says how many.',
         ),
         Criterion(
             "forbidden", 2, "catches a run that used a forbidden tool",
-            (
-                "Which tools were used, and which must not be?",
-                'Go through `run["tools_used"]`; a name that is in `limits["forbidden_tools"]` is a problem.',
+            nudge="Which tools were used, and which must not be?",
+            hint=(
+                'Go through `run["tools_used"]`; a name that is in `limits["forbidden_tools"]` is a problem.'
             ),
-            by_cases("forbidden"),
-            ("any_path",),
+            judge=by_cases("forbidden"),
+            needs=("any_path",),
         ),
         Criterion(
             "limit_answer", 1, "catches a run that hit the step limit and answered all the same",
-            (
-                "A run was stopped at its limit. Where can its answer come from?",
-                '`run["stopped"] == "step limit"` together with an answer that is not `None` is a problem.',
-            ),
-            by_cases("limit_answer"),
-            ("any_path", "steps"),
+            nudge="A run was stopped at its limit. Where can its answer come from?",
+            hint='`run["stopped"] == "step limit"` together with an answer that is not `None` is a problem.',
+            judge=by_cases("limit_answer"),
+            needs=("any_path", "steps"),
             details="A run that was stopped and has no answer is honest, and good.",
         ),
         Criterion(
             "claim", 2,
             'catches a run whose tool failed in the end and whose answer does not say "could not"',
-            (
-                "Which results are failures? Was the failure mended later?",
+            nudge="Which results are failures? Was the failure mended later?",
+            hint=(
                 'Keep the last result of each tool in a dict. If one is a dict with "error" in it, the '
-                'answer must hold "could not".',
+                'answer must hold "could not".'
             ),
-            no_false_claim,
-            ("any_path",),
+            judge=no_false_claim,
+            needs=("any_path",),
             details=(
                 "What counts is the last result of each tool: a failure that was mended is none. An agent "
                 'that says "could not" (these two words, side by side) is honest. So is a run without an '
@@ -570,12 +565,10 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "number", 2, "catches an answer with a number that stands in no result and not in the goal",
-            (
-                "Which numbers are in the answer? Where may they come from?",
-                '`re.findall(r"\\d+", ...)` on the answer, and on the texts of all results and of the goal.',
-            ),
-            by_cases("number"),
-            ("any_path",),
+            nudge="Which numbers are in the answer? Where may they come from?",
+            hint='`re.findall(r"\\d+", ...)` on the answer, and on the texts of all results and of the goal.',
+            judge=by_cases("number"),
+            needs=("any_path",),
             details=(
                 "A number is a row of digits, a short one too, and counts as a whole: 12 does not stand in "
                 "123. An answer may hold several. What a failure says is a result as well. What the model "

@@ -188,8 +188,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
 
 
 def _how_it_ended(log: Log) -> str:
-    fault = crash(log)
-    if fault is not None:
+    if fault := crash(log):
         return fault.seen
     return f"it returned {shortened(json_text(log.outcome.get('returned')))}"
 
@@ -200,8 +199,8 @@ def _out_of_sight(log: Log) -> Fault | None:
     if meter.without_goal:
         return Fault(
             f"{meter.without_goal}; the goal is no longer there",
-            "The model reads nothing but what you give it. The goal comes first in every call: "
-            "`[history[0], *last_steps]`.",
+            "The model reads nothing but what you give it. The goal comes first in every call: `[history[0], "
+            "*last_steps]`.",
         )
     stuck = log.facts["ledger"].batch.unmatched
     for event in meter.forgotten:
@@ -209,8 +208,8 @@ def _out_of_sight(log: Log) -> Fault | None:
         if event.told or event.request["input"].get("invoice") != stuck:
             asked = full_call(event.request["tool"], event.request["input"])
             return Fault(
-                f"call {event.number} read {sketch(event.history)}; {asked} of call {event.before} was "
-                "out of sight, so the model asked for it again",
+                f"call {event.number} read {sketch(event.history)}; {asked} of call {event.before} was out "
+                "of sight, so the model asked for it again",
                 "What you leave out, the model does not know. How many steps does the work on one invoice "
                 "take, and how many can it see?",
             )
@@ -386,9 +385,8 @@ def within_the_limits(logs: Logs) -> Fault | None:
     meter: Meter = log.facts["meter"]
     if meter.tokens > MAX_TOKENS or meter.usd > MAX_USD:
         return Fault(
-            f"the night read {meter.tokens:,} tokens for {meter.usd:.2f} USD, {meter.read[-1]:,} tokens "
-            "in the last "
-            f"call; {MAX_TOKENS:,} tokens and {MAX_USD:.2f} USD are allowed",
+            f"the night read {meter.tokens:,} tokens for {meter.usd:.2f} USD, {meter.read[-1]:,} tokens in "
+            f"the last call; {MAX_TOKENS:,} tokens and {MAX_USD:.2f} USD are allowed",
             "Every call reads the whole history again. Which part of it does the next decision need?",
         )
     return _wrong_steps(log)
@@ -421,8 +419,7 @@ def stops_at_each_limit(logs: Logs) -> Fault | None:
                 else "Where no limit is given, those of the task hold. What stands in the first line of your "
                 "function?",
             )
-        fault = crash(log)
-        if fault is not None:
+        if fault := crash(log):
             return Fault(f"{what}: {fault.seen}", fault.hint)
         stopped = log.returned.get("stopped")
         if (
@@ -439,8 +436,7 @@ def stops_at_each_limit(logs: Logs) -> Fault | None:
                 f"{what} the model was asked {times(len(meter.read))}; more would have been allowed",
                 "A limit may be used up. What do you compare with it?",
             )
-        fault = _wrong_steps(log)
-        if fault is not None:
+        if fault := _wrong_steps(log):
             return Fault(f"{what} {fault.seen}", fault.hint)
     return interrupt_leaves(logs)
 
@@ -460,66 +456,64 @@ EXERCISE = Exercise(
     criteria=(
         Criterion(
             "begins", 1, "matches the first invoices of the batch",
-            (
-                "Does the plain loop of ex01 get through the first invoices?",
-                "Begin with the loop of ex01 and the three new arguments.",
-            ),
-            begins,
+            nudge="Does the plain loop of ex01 get through the first invoices?",
+            hint="Begin with the loop of ex01 and the three new arguments.",
+            judge=begins,
         ),
         Criterion(
             "past_the_stuck", 2,
             "gets past the invoice that has no payment: it is flagged, and the work goes on",
-            (
-                "The model asks for the same payment again and again. Which exercise was about that?",
+            nudge="The model asks for the same payment again and again. Which exercise was about that?",
+            hint=(
                 "The repeat guard of ex04: do not run the same request again, and add a note that tells the "
-                "model to flag the invoice.",
+                "model to flag the invoice."
             ),
-            gets_past,
-            CHAIN[:1],
+            judge=gets_past,
+            needs=CHAIN[:1],
             details="Flag it with `flag_invoice`, through the model.",
         ),
         Criterion(
             "once", 1, "handles no invoice twice and none wrongly",
-            (
-                "What can the model see of its last steps?",
+            nudge="What can the model see of its last steps?",
+            hint=(
                 "The goal and the last few steps must stay in the history word for word: the invoice, its "
-                "payments, and what was recorded last.",
+                "payments, and what was recorded last."
             ),
-            once_and_right,
-            CHAIN[:2],
+            judge=once_and_right,
+            needs=CHAIN[:2],
             details="Only the invoice without a payment is flagged.",
         ),
         Criterion(
             "all_done", 2, "finishes all 80 invoices and ends with the model's answer",
-            (
-                "What ended the run before the work was done?",
+            nudge="What ended the run before the work was done?",
+            hint=(
                 "With max_tokens=200,000 and about 240 calls a call may read some 800 tokens. Let the model "
-                "read the goal and the last steps alone.",
+                "read the goal and the last steps alone."
             ),
-            all_done,
-            CHAIN[:3],
+            judge=all_done,
+            needs=CHAIN[:3],
         ),
         Criterion(
             "within", 2, "stays within 400 steps, 200,000 tokens and 1 USD for the whole night",
-            (
-                "How many tokens does call 200 read?",
+            nudge="How many tokens does call 200 read?",
+            hint=(
                 "`compact` of ex07, or the goal with the last six steps, keeps each call below some 600 "
-                "tokens.",
+                "tokens."
             ),
-            within_the_limits,
-            CHAIN[:4],
+            judge=within_the_limits,
+            needs=CHAIN[:4],
             details="The work needs about 240 calls. Read in full, the history would cost a million tokens.",
         ),
         Criterion(
             "limits", 2,
             "stops before it goes over any limit (steps, tokens or money), and lets Ctrl-C through",
-            (
-                "Which of your three limits is looked at, and when?",
+            nudge="Which of your three limits is looked at, and when?",
+            hint=(
                 "Before each call: steps, then tokens with `estimate_tokens` of what will be read, then "
-                "`PRICE.usd` of all tokens.",
+                "`PRICE.usd` of all tokens."
             ),
-            stops_at_each_limit,
-            CHAIN,
+            judge=stops_at_each_limit,
+            needs=CHAIN,
             details=(
                 'A stopped run has `None` for its answer and a reason of your choice in `"stopped"`. All '
                 "steps that are allowed may be used."

@@ -187,8 +187,7 @@ def begins_with_the_goal(logs: Logs) -> Fault | None:
         log = logs[name]
         goal = log.facts["goal"]
         if not log.asks:
-            fault = crash(log)
-            if fault is not None:
+            if fault := crash(log):
                 return fault
             came = shortened(json_text(log.outcome.get("returned")))
             return Fault(
@@ -232,8 +231,7 @@ def runs_the_tool(logs: Logs) -> Fault | None:
     """Each tool that was asked for runs once, with its input, before the model is asked again."""
     for name in ("errand", "second errand"):
         log = logs[name]
-        fault = _runs(log, log.facts["requests"])
-        if fault is not None:
+        if fault := _runs(log, log.facts["requests"]):
             return fault
     return None
 
@@ -247,9 +245,8 @@ def _runs(log: Log, requests: list[Entry]) -> Fault | None:
             if waiting:
                 wanted = requests[number]
                 return Fault(
-                    f"the model asked for {full_call(wanted['tool'], wanted['input'])}; no tool ran "
-                    "before it was "
-                    "asked again",
+                    f"the model asked for {full_call(wanted['tool'], wanted['input'])}; no tool ran before "
+                    "it was asked again",
                     "Which line calls the tool? Is it reached for every request?",
                 )
             reply = call.answer.get("gave")
@@ -299,8 +296,7 @@ def _next_history(log: Log, number: int) -> list[Any] | None:
 
 
 def _not_asked_again(log: Log, after: str) -> Fault:
-    fault = crash(log)
-    if fault is not None:
+    if fault := crash(log):
         return Fault(f"after {after}: {fault.seen}", fault.hint)
     return Fault(
         f"after {after} the model was not asked again; the function returned "
@@ -336,8 +332,8 @@ def keeps_requests(logs: Logs) -> Fault | None:
                         )
                     if earlier < number:
                         return Fault(
-                            f"call {number + 2} read {sketch(history)}; the earlier request for {asked} "
-                            "was gone",
+                            f"call {number + 2} read {sketch(history)}; the earlier request for {asked} was "
+                            "gone",
                             "The history has to grow. Which line makes it anew, or throws older entries "
                             "away?",
                         )
@@ -381,8 +377,7 @@ def keeps_results(logs: Logs) -> Fault | None:
         first_read: list[Any] = []
         for number in range(len(requests)):
             history = _next_history(log, number) or []
-            fault = _result_behind(history, number + 2, requests[number], results[number])
-            if fault is not None:
+            if fault := _result_behind(history, number + 2, requests[number], results[number]):
                 return fault
             kept = results_in(history)
             if len(kept) < number + 1:
@@ -488,8 +483,7 @@ def ends_with_the_answer(logs: Logs) -> Fault | None:
     """The answer ends the run, at once, with the dict that the task asks for."""
     for name in ("errand", "second errand"):
         log = logs[name]
-        fault = answers_at_the_end(log, len(log.facts["requests"]) + 1)
-        if fault is not None:
+        if fault := answers_at_the_end(log, len(log.facts["requests"]) + 1):
             return fault
     return None
 
@@ -508,16 +502,15 @@ def stops_at_the_limit(logs: Logs) -> Fault | None:
     """Never more than max_steps calls, never fewer, and an honest end."""
     for name in ("endless", "one step", "many steps", "default limit"):
         log = logs[name]
-        fault = at_the_limit(log, log.facts["limit"])
-        if fault is not None:
+        if fault := at_the_limit(log, log.facts["limit"]):
             return fault
     log = logs["answer at the last step"]
     steps = len(log.facts["requests"]) + 1
     if log.returned.get("stopped") == "step limit" or len(log.asks) < steps:
         return Fault(
             f"with max_steps={steps} the answer comes in call {steps}, the last one that is allowed; the "
-            "model was "
-            f"asked {times(len(log.asks))} and the run ended as {json_text(log.returned.get('stopped'))}",
+            f"model was asked {times(len(log.asks))} and the run ended as "
+            f"{json_text(log.returned.get('stopped'))}",
             "The last allowed call counts in full: an answer in it is an answer. When do you look at the "
             "limit?",
         )
@@ -583,8 +576,8 @@ def _tool_failures(log: Log) -> Fault | None:
         if len(kept) <= number or (not is_result(history[-1]) and not is_result(history[-2])):
             return Fault(
                 f"{what}; call {number + 2} read {sketch(history)}, with no result for it",
-                "A request without a result leaves the model in the dark. What do you append when the "
-                "tool fails?",
+                "A request without a result leaves the model in the dark. What do you append when the tool "
+                "fails?",
             )
         if message not in str(kept[-1]) and message not in json_text(kept[-1]):
             return Fault(
@@ -596,8 +589,7 @@ def _tool_failures(log: Log) -> Fault | None:
 
 
 def _end_after_failure(log: Log, what: str) -> Fault:
-    fault = crash(log)
-    if fault is not None:
+    if fault := crash(log):
         return Fault(
             f"{what}; it left your function as {fault.seen}",
             "A failing tool must not end the run. Which line can raise, and what stands around it?",
@@ -614,8 +606,7 @@ def _unknown(log: Log) -> Fault | None:
     what = f'the model asked for "{facts["missing"]}", which is not in `tools`'
     history = _next_history(log, 0)
     if history is None:
-        fault = crash(log)
-        if fault is not None:
+        if fault := crash(log):
             return Fault(
                 f"{what}; then: {fault.seen}",
                 "The model may misspell a name. What does `tools[...]` do with a key that is not there?",
@@ -669,10 +660,8 @@ def failures_as_in_ex01(points: int, needs: tuple[str, ...]) -> Criterion:
         "failures",
         points,
         "turns failures into results and lets Ctrl-C through, as in ex01",
-        (
-            "Is the `try` around the tool call still there?",
-            "`except Exception as problem` around the tool call alone, with `str(problem)` in the result.",
-        ),
-        fails_well,
-        needs,
+        nudge="Is the `try` around the tool call still there?",
+        hint="`except Exception as problem` around the tool call alone, with `str(problem)` in the result.",
+        judge=fails_well,
+        needs=needs,
     )
