@@ -14,7 +14,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections import OrderedDict, deque
+from collections import OrderedDict, deque  # noqa: F401  in a patch
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -25,6 +25,7 @@ from agentlib.errors import ReplayError, ToolError
 from agentlib.labs import blue_mugs
 from agentlib.models import LoopingModel, RecordingModel, RuleModel, ScriptedModel
 from agentlib.watch import LoopEnded, watch
+from tests.zoo import patch
 
 GOAL = "How many?"
 
@@ -534,47 +535,42 @@ def test_the_goal_is_seen_before_the_model_is_asked():
     assert len(trace.history_after(3)) == 2
 
 
-def history_again(model, tools, goal):
+def history_in_a_list(model, tools, goal):
     history = [{"role": "user", "text": goal}]
-    while (reply := model(history))["type"] != "answer":
-        history = history + [reply]
-        history = [*history, {"role": "tool", "result": tools["look"]()}]
-    return history
-
-
-def history_in_a_tuple(model, tools, goal):
-    history = ({"role": "user", "text": goal},)
-    while (reply := model(history))["type"] != "answer":
-        history += (reply,)
-        history += ({"role": "tool", "result": tools["look"]()},)
-
-
-def history_in_a_deque(model, tools, goal):
-    history = deque([{"role": "user", "text": goal}])
     while (reply := model(history))["type"] != "answer":
         history.append(reply)
         history.append({"role": "tool", "result": tools["look"]()})
 
 
-def history_as_a_copy(model, tools, goal):
-    history = [{"role": "user", "text": goal}]
-    while (reply := model([dict(entry) for entry in history]))["type"] != "answer":
-        history.append(reply)
-        history.append({"role": "tool", "result": tools["look"]()})
-
-
-def history_by_name(model, tools, goal):
-    history = [{"role": "user", "text": goal}]
-    while (reply := model(history=history))["type"] != "answer":
-        history.append(reply)
-        history.append({"role": "tool", "result": tools["look"]()})
-
-
-def history_in_a_dict(model, tools, goal):
-    state = {"history": [{"role": "user", "text": goal}]}
-    while (reply := model(state["history"]))["type"] != "answer":
-        state["history"].append(reply)
-        state["history"].append({"role": "tool", "result": tools["look"]()})
+START, SHOWN = '[{"role": "user", "text": goal}]', "model(history)"
+RESULT = '{"role": "tool", "result": tools["look"]()}'
+ADD_REPLY, ADD_RESULT = "history.append(reply)", f"history.append({RESULT})"
+history_again = patch(
+    history_in_a_list, ADD_REPLY, "history = history + [reply]", ADD_RESULT, f"history = [*history, {RESULT}]"
+)
+history_in_a_tuple = patch(
+    history_in_a_list,
+    START,
+    '({"role": "user", "text": goal},)',
+    ADD_REPLY,
+    "history += (reply,)",
+    ADD_RESULT,
+    f"history += ({RESULT},)",
+)
+history_in_a_deque = patch(history_in_a_list, START, f"deque({START})")
+history_as_a_copy = patch(history_in_a_list, SHOWN, "model([dict(entry) for entry in history])")
+history_by_name = patch(history_in_a_list, SHOWN, "model(history=history)")
+history_in_a_dict = patch(
+    history_in_a_list,
+    f"history = {START}",
+    f'state = {{"history": {START}}}',
+    SHOWN,
+    'model(state["history"])',
+    ADD_REPLY,
+    'state["history"].append(reply)',
+    ADD_RESULT,
+    f'state["history"].append({RESULT})',
+)
 
 
 def history_of_a_helper(model, tools, goal):
@@ -1275,118 +1271,60 @@ def test_a_loop_that_takes_the_end_for_a_failure_may_return_but_the_reason_stays
     assert looping(agentlib.run_agent, max_steps=20, max_calls=5).stopped == "asked too often"
 
 
-def spin_in_the_open(model, tools, goal):
-    while True:
+def spin(model, tools, goal):
+    pass
+
+
+SPINS = {
+    "in the open": "while True:\n    pass",
+    "on one line": "while True: pass",
+    "in c": "for _ in itertools.count(): pass",
+    "in a comprehension": "return [0 for _ in itertools.count()]",
+    "in a generator expression": "return any(number < 0 for number in itertools.count())",
+    "in a lambda": "return max(itertools.count(), key=lambda number: -number)",
+    "that swallows": """while True:
+    try:
         pass
-
-
-def spin_on_one_line(model, tools, goal):
-    while True: pass  # noqa: E701 # fmt: skip
-
-
-def spin_in_c(model, tools, goal):
-    for _ in itertools.count(): pass  # noqa: E701 # fmt: skip
-
-
-def spin_in_a_comprehension(model, tools, goal):
-    return [0 for _ in itertools.count()]
-
-
-def spin_in_a_generator_expression(model, tools, goal):
-    return any(number < 0 for number in itertools.count())
-
-
-def spin_in_a_lambda(model, tools, goal):
-    return max(itertools.count(), key=lambda number: -number)
-
-
-def spin_that_swallows(model, tools, goal):
-    while True:
-        try:
+    except:
+        pass""",
+    "inside of try": """while True:
+    try:
+        while True:
             pass
-        except:
-            pass
-
-
-def spin_inside_of_try(model, tools, goal):
-    while True:
+    except:
+        continue""",
+    "that keeps the error": """kept = []
+while True:
+    try:
         try:
-            while True:
-                pass
-        except:
-            continue
-
-
-def spin_that_keeps_the_error(model, tools, goal):
-    kept = []
-    while True:
+            kept.append(0)
+        except BaseException as problem:
+            kept.append(problem)
+    except:
         try:
-            try:
-                kept.append(0)
-            except BaseException as problem:
-                kept.append(problem)
+            kept.append(1)
         except:
-            try:
-                kept.append(1)
-            except:
-                kept.append(2)
-
-
-def spin_with_finally(model, tools, goal):
-    while True:
-        try:
-            goal = goal
-        finally:
-            continue  # noqa: B012
-
-
-def spin_with_suppress(model, tools, goal):
-    while True:
-        with contextlib.suppress(BaseException):
-            goal = goal
-
-
-def spin_in_a_generator(model, tools, goal):
-    while True:
-        yield 1
-
-
-def spin_in_a_generator_without_lines(model, tools, goal):
+            kept.append(2)""",
+    "with finally": """while True:
+    try:
+        goal = goal
+    finally:
+        continue""",
+    "with suppress": """while True:
+    with contextlib.suppress(BaseException):
+        goal = goal""",
+    "in a generator": "while True:\n    yield 1",
+    "in a generator without lines": "yield from itertools.count()",
+    "over a generator in c": """def numbers():
     yield from itertools.count()
 
-
-def spin_over_a_generator_in_c(model, tools, goal):
-    def numbers():
-        yield from itertools.count()
-
-    return sum(numbers())
+return sum(numbers())""",
+    "over a tool": 'while tools["look"]():\n    pass',
+}
+SPINS = {name: patch(spin, "pass", body) for name, body in SPINS.items()}
 
 
-def spin_over_a_tool(model, tools, goal):
-    while tools["look"]():
-        pass
-
-
-@pytest.mark.parametrize(
-    "run_agent",
-    [
-        spin_in_the_open,
-        spin_on_one_line,
-        spin_in_c,
-        spin_in_a_comprehension,
-        spin_in_a_generator_expression,
-        spin_in_a_lambda,
-        spin_that_swallows,
-        spin_inside_of_try,
-        spin_that_keeps_the_error,
-        spin_with_finally,
-        spin_with_suppress,
-        spin_in_a_generator,
-        spin_in_a_generator_without_lines,
-        spin_over_a_generator_in_c,
-        spin_over_a_tool,
-    ],
-)
+@pytest.mark.parametrize("run_agent", SPINS.values(), ids=SPINS)
 def test_a_loop_that_spins_without_asking_is_ended(run_agent):
     trace = looping(run_agent, max_lines=2_000)
     assert trace.stopped == "ran too long"
@@ -1657,18 +1595,18 @@ def test_the_trace_function_is_there_again_after_each_kind_of_end():
         raise ValueError
 
     tracer = Tracer([loop])
-    for run_agent in (loop, crashes, interrupt, spin_that_swallows, endless, five_lines):
+    for run_agent in (loop, crashes, interrupt, SPINS["that swallows"], endless, five_lines):
         tracer.events_of(functools.partial(looping, run_agent, max_lines=100, max_calls=5))
 
 
 def test_a_loop_that_is_ended_again_and_again_does_not_hide_lines_from_the_tracer():
-    tracer = Tracer([spin_inside_of_try])
-    seen = tracer.events_of(lambda: looping(spin_inside_of_try, max_lines=50))
+    tracer = Tracer([SPINS["inside of try"]])
+    seen = tracer.events_of(lambda: looping(SPINS["inside of try"], max_lines=50))
     assert len([event for event in seen if "line" in event[1]]) == 52
 
 
 def test_a_tracer_that_did_not_ask_for_opcodes_gets_none():
-    seen = Tracer([spin_on_one_line]).events_of(lambda: looping(spin_on_one_line, max_lines=50))
+    seen = Tracer([SPINS["on one line"]]).events_of(lambda: looping(SPINS["on one line"], max_lines=50))
     assert {event.removesuffix(" again") for _, event, _ in seen} <= {"call", "line", "exception", "return"}
 
 
