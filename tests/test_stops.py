@@ -59,6 +59,15 @@ def same(**given) -> str:
     return "the same"
 
 
+def looped(rules, max_steps=50, **options):
+    """A run whose model asks for the same tool again and again."""
+    return run_agent(LoopingModel("same"), [same], "Goal", max_steps, stops=rules, **options)
+
+
+def scripted(rules, *script, tools=(same,), **options):
+    return run_agent(ScriptedModel(script), tools, "Goal", stops=rules, **options)
+
+
 def results(run):
     return [entry["result"] for entry in run.history if entry["role"] == "tool"]
 
@@ -146,7 +155,7 @@ def test_what_is_no_rule_is_refused_before_any_call(wrong, words):
 
 @pytest.mark.parametrize("rules", [CoinBudget(3), (CoinBudget(3),), [CoinBudget(3)], iter([CoinBudget(3)])])
 def test_one_rule_or_any_collection_of_rules_will_do(rules):
-    assert run_agent(LoopingModel("same"), [same], "Goal", stops=rules).stopped == "coin budget"
+    assert looped(rules).stopped == "coin budget"
 
 
 # --- limits -----------------------------------------------------------------------------------------
@@ -154,15 +163,15 @@ def test_one_rule_or_any_collection_of_rules_will_do(rules):
 
 @pytest.mark.parametrize(("budget", "steps"), [(1, 1), (3, 1), (4, 2), (8, 2), (9, 3), (15, 3), (16, 4)])
 def test_a_coin_budget_allows_the_call_that_just_fits(budget, steps):
-    run = run_agent(LoopingModel("same"), [same], "Goal", 50, stops=CoinBudget(budget))
+    run = looped(CoinBudget(budget))
     assert (run.stopped, run.steps, run.coins) == ("coin budget", steps, steps**2)
 
 
 def test_a_token_budget_counts_what_the_next_call_would_read():
     free = run_agent(LoopingModel("same"), [same], "Goal", 3)
     used, would_read = free.usage.total_tokens, estimate_tokens(free.history)
-    fits = run_agent(LoopingModel("same"), [same], "Goal", 50, stops=TokenBudget(used + would_read))
-    over = run_agent(LoopingModel("same"), [same], "Goal", 50, stops=TokenBudget(used + would_read - 1))
+    fits = looped(TokenBudget(used + would_read))
+    over = looped(TokenBudget(used + would_read - 1))
     assert (fits.stopped, fits.steps) == ("token budget", 4)
     assert (over.stopped, over.steps) == ("token budget", 3)
     assert f"the next call would read {would_read}" in over.stopped.detail
@@ -178,44 +187,38 @@ def test_a_reply_s_own_usage_counts_towards_the_token_budget():
 @pytest.mark.parametrize(("seconds", "steps"), [(9, 0), (10, 0), (10.5, 1)])
 def test_a_deadline_is_over_at_its_very_second(seconds, steps):
     clock = Clock(step=10)
-    run = run_agent(LoopingModel("same"), [same], "Goal", 50, stops=Deadline(seconds), clock=clock)
+    run = looped(Deadline(seconds), clock=clock)
     assert (run.stopped, run.steps) == ("deadline", steps)
 
 
 def test_the_earliest_of_several_deadlines_counts():
     clock = Clock(step=1)
-    run = run_agent(LoopingModel("same"), [same], "Goal", 50, stops=[Deadline(99), Deadline(1)], clock=clock)
+    run = looped([Deadline(99), Deadline(1)], clock=clock)
     assert (run.stopped, run.steps, run.stopped.detail) == ("deadline", 0, "1 s are over")
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
 def test_too_many_errors_are_counted_whatever_came_between_them(limit):
     script = [ask("nobody"), ask("same"), {"type": "odd"}, ask("same", n=1), ask("nobody", n=2)] * 2
-    run = run_agent(ScriptedModel(script), [same], "Goal", 50, stops=TooManyErrors(limit))
+    run = scripted(TooManyErrors(limit), *script, max_steps=50)
     assert (run.stopped, run.errors, run.steps) == ("too many errors", limit, {1: 1, 2: 3, 5: 8}[limit])
 
 
 def test_tool_called_stops_after_the_batch_in_which_the_tool_ran():
     script = [ask_together(ask("same"), ask("count"), ask("same")), answer("never")]
-    run = run_agent(ScriptedModel(script), [same, counter()], "Goal", stops=ToolCalled("count"))
+    run = scripted(ToolCalled("count"), *script, tools=[same, counter()])
     assert (run.stopped, run.steps, run.tool_runs) == ("tool called", 1, 3)
     assert run.stopped.detail == "count has run"
 
 
 @pytest.mark.parametrize("request_", [ask("nobody"), {"type": "tool", "tool": "count", "input": 5}])
 def test_a_tool_that_was_asked_for_and_did_not_run_was_not_called(request_):
-    run = run_agent(
-        ScriptedModel([request_, answer("done")]),
-        [counter()],
-        "Goal",
-        stops=[ToolCalled("count"), ToolCalled("nobody")],
-    )
-    assert run.stopped == "answered"
+    rules = [ToolCalled("count"), ToolCalled("nobody")]
+    assert scripted(rules, request_, answer("done"), tools=[counter()]).stopped == "answered"
 
 
 def test_a_refused_risky_tool_was_not_called():
-    risky = tool(same, risky=True)
-    run = run_agent(ScriptedModel([ask("same"), answer("done")]), [risky], "Goal", stops=ToolCalled("same"))
+    run = scripted(ToolCalled("same"), ask("same"), answer("done"), tools=[tool(same, risky=True)])
     assert run.stopped == "answered"
 
 
@@ -268,7 +271,7 @@ def test_the_step_limit_comes_before_all_limits_but_a_cancel():
 
 def test_of_several_functions_the_first_that_was_given_decides():
     rules = [lambda run: None, lambda run: "first", lambda run: "second"]
-    assert run_agent(LoopingModel("same"), [same], "Goal", stops=rules).stopped == "first"
+    assert looped(rules).stopped == "first"
 
 
 # --- functions of the run so far --------------------------------------------------------------------
@@ -284,25 +287,18 @@ def test_a_function_sees_the_run_so_far_before_each_call():
         return "enough tools" if run.tools_ran["same"] == 2 else None
 
     script = [ask("same"), ask("nobody"), ask("same", n=1), answer("never")]
-    run = run_agent(ScriptedModel(script), [same], "Goal", stops=look)
+    run = scripted(look, *script)
     assert seen == [(0, 0, 0, 0, 1, 1), (1, 1, 0, 1, 3, 3), (2, 1, 1, 4, 5, 5), (3, 2, 1, 9, 7, 7)]
     assert (run.stopped, run.steps) == ("enough tools", 3)
 
 
 def test_a_function_may_look_at_the_seconds():
-    run = run_agent(
-        LoopingModel("same"),
-        [same],
-        "Goal",
-        stops=lambda run: "slow" if run.seconds > 5 else None,
-        clock=Clock(1),
-    )
-    assert run.stopped == "slow"
+    assert looped(lambda run: "slow" if run.seconds > 5 else None, clock=Clock(1)).stopped == "slow"
 
 
 @pytest.mark.parametrize("reason", [True, 5, "", "  ", ["enough"], False, 0])
 def test_a_rule_that_gives_no_reason_as_text_ends_the_run_as_a_fatal_error(reason):
-    run = run_agent(LoopingModel("same"), [same], "Goal", stops=lambda run: reason)
+    run = looped(lambda run: reason)
     assert (run.stopped, run.steps) == ("fatal error", 0)
     assert "A stop rule gives a reason as text, or None to go on, but gave" in run.stopped.detail
     assert_sound(run)
@@ -313,13 +309,9 @@ def test_a_rule_that_raises_ends_the_run_with_its_words_and_the_work_so_far():
         if run.steps == 2:
             raise KeyError("price")
 
-    run = run_agent(LoopingModel("same"), [same], "Goal", stops=rule)
-    assert (run.stopped, run.stopped.detail, run.steps, run.tool_runs) == (
-        "fatal error",
-        "KeyError: 'price'",
-        2,
-        2,
-    )
+    run = looped(rule)
+    assert (run.stopped, run.stopped.detail) == ("fatal error", "KeyError: 'price'")
+    assert (run.steps, run.tool_runs) == (2, 2)
     assert_sound(run)
 
 
@@ -340,7 +332,7 @@ def test_a_rule_class_of_ones_own_can_look_at_all_four_moments():
         def on_result(self, call, result_text, repeatable):
             moments.append((call.tool, result_text, repeatable))
 
-    run = run_agent(LoopingModel("same"), [same], "Goal", stops=Own())
+    run = looped(Own())
     step = ["before call", ["same"], "before tool", ("same", '"the same"', False)]
     assert (moments, run.stopped) == ([*step, *step, "before call"], "own")
 
@@ -363,7 +355,7 @@ def test_a_verdict_of_ones_own_refuses_a_whole_reply():
             return None
 
     script = [ask_together(ask("same"), ask("write"))]
-    run = run_agent(ScriptedModel(script), [same], "Goal", stops=NoWriting())
+    run = scripted(NoWriting(), *script)
     assert (run.stopped, type(run.stopped), run.tool_runs) == ("writing", StopReason, 0)
     assert_sound(run, ["writing"])
 
@@ -388,19 +380,15 @@ def test_the_order_of_keys_makes_no_other_call():
 
 def test_other_calls_in_between_reset_nothing():
     script = [ask("same"), ask("same", n=1), ask("nobody"), ask("same"), answer(""), ask("same")]
-    run = run_agent(ScriptedModel(script), [same], "Goal", stops=RepeatedCall(3))
+    run = scripted(RepeatedCall(3), *script)
     assert (run.stopped, run.steps) == ("repeated call", 6)
 
 
 def test_a_different_result_starts_the_count_of_that_call_anew_and_of_no_other():
     state = iter(["old", "old", "new", "new", "new", "never"])
     script = [ask("state"), ask("same"), ask("state"), ask("state"), ask("same"), ask("state"), ask("state")]
-    run = run_agent(
-        ScriptedModel([*script[:2], *script[5:]]),
-        {"state": lambda: next(state), "same": same},
-        "Goal",
-        stops=RepeatedCall(3),
-    )
+    tools = {"state": lambda: next(state), "same": same}
+    run = scripted(RepeatedCall(3), *script[:2], *script[5:], tools=tools)
     assert (run.stopped, run.steps, run.tool_runs) == ("repeated call", 4, 3)
     state = iter(["old", "new", "new", "new"])
     run = run_agent(LoopingModel("state"), {"state": lambda: next(state)}, "Goal", stops=RepeatedCall(3))
@@ -426,7 +414,7 @@ def test_the_same_error_is_the_same_result(looping):
 
 def test_in_a_batch_with_a_repeat_nothing_is_run_and_every_call_gets_a_result():
     script = [ask("same"), ask("same"), ask_together(ask("count"), ask("same"), ask("count", n=2))]
-    run = run_agent(ScriptedModel(script), [same, counter()], "Goal", stops=RepeatedCall(3))
+    run = scripted(RepeatedCall(3), *script, tools=[same, counter()])
     assert (run.stopped, run.tool_runs) == ("repeated call", 2)
     assert codes(run) == ["ran", "ran", "not_run", "not_run", "not_run"]
     messages = [result["message"] for result in results(run)[2:]]
@@ -451,7 +439,7 @@ def test_with_a_note_the_run_goes_on_and_a_model_that_heeds_it_answers():
 
 @pytest.mark.parametrize("times", [2, 3])
 def test_after_the_note_the_call_is_refused_without_another_and_at_times_more_the_run_stops(times):
-    run = run_agent(LoopingModel("same"), [same], "Goal", 50, stops=RepeatedCall(times, then="note"))
+    run = looped(RepeatedCall(times, then="note"))
     assert (run.stopped, run.steps, run.tool_runs) == ("repeated call", 2 * times, times - 1)
     assert codes(run) == ["ran"] * (times - 1) + ["not_run"] * (times + 1)
     notes = [number for number, entry in enumerate(run.history) if entry["role"] == "user"]
@@ -463,20 +451,20 @@ def test_after_the_note_the_call_is_refused_without_another_and_at_times_more_th
 def test_each_call_has_its_own_note():
     one, two = ask("same", n=1), ask("same", n=2)
     script = [one, one, one, two, two, ask_together(one, two), answer("done")]
-    run = run_agent(ScriptedModel(script), [same], "Goal", stops=RepeatedCall(3, then="note"))
+    run = scripted(RepeatedCall(3, then="note"), *script)
     notes = [entry["text"] for entry in run.history if entry["role"] == "user"]
     assert (run.stopped, len(notes), run.tool_runs) == ("answered", 3, 4)
 
 
 def test_the_step_limit_stands_behind_the_note():
-    run = run_agent(LoopingModel("same"), [same], "Goal", 4, stops=RepeatedCall(3, then="note"))
+    run = looped(RepeatedCall(3, then="note"), 4)
     assert (run.stopped, run.steps, run.tool_runs) == ("step limit", 4, 2)
 
 
 def test_a_rule_used_for_a_second_run_begins_anew():
     for rule in (RepeatedCall(3), NoProgress(2)):
-        first = run_agent(LoopingModel("same"), [same], "Goal", 50, stops=rule)
-        second = run_agent(LoopingModel("same"), [same], "Goal", 50, stops=rule)
+        first = looped(rule)
+        second = looped(rule)
         assert (first.stopped, first.steps) == (second.stopped, second.steps) != ("step limit", 50)
 
 
@@ -485,7 +473,7 @@ def test_a_rule_used_for_a_second_run_begins_anew():
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 5])
 def test_no_progress_stops_after_so_many_steps_with_nothing_new(steps):
-    run = run_agent(LoopingModel("same"), [same], "Goal", 50, stops=NoProgress(steps))
+    run = looped(NoProgress(steps))
     assert (run.stopped, run.steps) == ("no progress", 1 + steps)
     assert run.stopped.detail == f"nothing new in the last {steps} steps"
     assert_sound(run)
@@ -505,10 +493,10 @@ def test_the_count_begins_anew_after_a_new_result():
 
 def test_errors_are_results_too_and_new_ones_are_new():
     script = [ask("nobody", n=n) for n in range(9)]
-    run = run_agent(ScriptedModel(script), [same], "Goal", stops=NoProgress(2))
+    run = scripted(NoProgress(2), *script)
     assert (run.stopped, run.steps) == ("no progress", 3)
     script = [ask(f"nobody {n}") for n in range(9)]
-    run = run_agent(ScriptedModel(script), [same], "Goal", 9, stops=NoProgress(2))
+    run = scripted(NoProgress(2), *script, max_steps=9)
     assert run.stopped == "step limit"
 
 
