@@ -25,6 +25,20 @@ def look(n: int = 0) -> int:
 TOOLS = {"look": look}
 
 
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def stuck():
+    """Be interrupted."""
+    interrupt()
+
+
+def scripted(*script, tools=TOOLS, **options):
+    """A run with a script in place of a model."""
+    return run_agent(ScriptedModel(script), tools, "Goal", **options)
+
+
 def notes(run):
     return [entry["text"] for entry in run.history[1:] if entry["role"] == "user"]
 
@@ -79,20 +93,14 @@ def test_a_goal_is_text(wrong):
 
 def test_an_option_that_does_not_exist_is_refused():
     with pytest.raises(TypeError, match="max_tokens"):
-        run_agent(ScriptedModel([answer("done")]), TOOLS, "Goal", max_tokens=5)
+        scripted(answer("done"), max_tokens=5)
 
 
 def test_the_documented_names_and_defaults_stay():
     parameters = inspect.signature(run_agent).parameters
     assert list(parameters)[:4] == ["model", "tools", "goal", "max_steps"]
-    wanted = {
-        "max_steps": 10,
-        "stops": (),
-        "approve": None,
-        "memory": None,
-        "closing_call": False,
-        "on_event": None,
-    }
+    wanted = {"max_steps": 10, "stops": (), "closing_call": False}
+    wanted |= {"approve": None, "memory": None, "on_event": None}
     assert {name: parameters[name].default for name in wanted} == wanted
     fields = {"answer", "stopped", "steps", "history", "trace", "usage", "tool_runs", "errors", "coins"}
     assert fields <= set(Run.__dataclass_fields__)
@@ -113,32 +121,23 @@ def test_no_tools_at_all_are_fine():
 
 
 def test_a_run_asks_checks_acts_and_records_until_there_is_an_answer():
-    run = run_agent(
-        ScriptedModel([ask("look", n=1), ask("look", n=2), answer("3 in all")]), TOOLS, "How many?"
-    )
+    run = scripted(ask("look", n=1), ask("look", n=2), answer("3 in all"))
     assert run.history == [
-        {"role": "user", "text": "How many?"},
+        {"role": "user", "text": "Goal"},
         {"role": "model", "type": "tool", "id": "call_1", "tool": "look", "input": {"n": 1}},
         {"role": "tool", "id": "call_1", "tool": "look", "result": 1},
         {"role": "model", "type": "tool", "id": "call_2", "tool": "look", "input": {"n": 2}},
         {"role": "tool", "id": "call_2", "tool": "look", "result": 2},
         {"role": "model", "type": "answer", "text": "3 in all"},
     ]
-    assert (run.answer, run.stopped, run.steps, run.tool_runs, run.errors) == (
-        "3 in all",
-        "answered",
-        3,
-        2,
-        0,
-    )
-    assert run.coins == 1 + 3 + 5
+    assert (run.answer, run.stopped, run.coins) == ("3 in all", "answered", 1 + 3 + 5)
+    assert (run.steps, run.tool_runs, run.errors) == (3, 2, 0)
     assert_sound(run)
 
 
 def test_several_requests_are_run_in_order_and_each_is_answered_by_its_id():
-    both = ask_together(
-        ask("look", n=1), ask("nobody"), ask("look", n="x"), ask("look", n=2), text="All of it."
-    )
+    several = ask("look", n=1), ask("nobody"), ask("look", n="x"), ask("look", n=2)
+    both = ask_together(*several, text="All of it.")
     model = RecordingModel(ScriptedModel([both, answer("done")]))
     run = run_agent(model, TOOLS, "Goal")
     answered = [(entry["id"], entry["tool"]) for entry in run.history[2:6]]
@@ -154,14 +153,14 @@ def test_only_tools_in_the_table_run():
     def secret():
         pytest.fail("this must not run")
 
-    run = run_agent(ScriptedModel([ask("secret"), ask("__import__", name="os"), answer("no")]), TOOLS, "Goal")
+    run = scripted(ask("secret"), ask("__import__", name="os"), answer("no"))
     assert [result["error"] for result in results(run)] == ["unknown_tool", "unknown_tool"]
     assert "Tools: look." in results(run)[0]["message"]
     assert (run.tool_runs, run.errors) == (0, 2)
 
 
 def test_a_run_is_a_record_that_shows_itself_in_a_line():
-    run = run_agent(ScriptedModel([answer("done")]), TOOLS, "Goal")
+    run = scripted(answer("done"))
     assert repr(run) == ("Run(answer='done', stopped='answered', steps=1, tool_runs=0, errors=0, entries=2)")
     assert isinstance(run.stopped, StopReason)
     with pytest.raises(AttributeError):
@@ -169,7 +168,7 @@ def test_a_run_is_a_record_that_shows_itself_in_a_line():
 
 
 def test_the_events_of_a_run_come_in_the_order_of_the_loop():
-    run = run_agent(ScriptedModel([ask("look"), answer("done")]), TOOLS, "Goal")
+    run = scripted(ask("look"), answer("done"))
     kinds = ["start", "ask", "reply", "act", "result", "ask", "reply", "stop"]
     assert [event.kind for event in run.trace] == kinds
 
@@ -183,8 +182,7 @@ def test_a_watcher_that_leaves_early_leaves_no_request_open():
             if len(seen) == moment:
                 raise GeneratorExit
 
-        model = ScriptedModel([ask_together(ask("look"), ask("look"))] * 3)
-        run = run_agent(model, TOOLS, "Goal", on_event=on_event)
+        run = scripted(*[ask_together(ask("look"), ask("look"))] * 3, on_event=on_event)
         assert_sound(run)
         assert list(run.trace.events[:moment]) == seen
 
@@ -193,12 +191,8 @@ def test_one_model_call_after_the_other_and_not_one_too_many():
     for limit in (1, 2, 3, 10):
         model = RecordingModel(LoopingModel("look"))
         run = run_agent(model, TOOLS, "Goal", limit)
-        assert (run.stopped, run.steps, len(model.replies), run.tool_runs) == (
-            "step limit",
-            limit,
-            limit,
-            limit,
-        )
+        assert run.stopped == "step limit"
+        assert (run.steps, len(model.replies), run.tool_runs) == (limit, limit, limit)
 
 
 def test_the_default_limit_is_10_steps():
@@ -261,7 +255,7 @@ def test_a_risky_tool_runs_after_a_yes_and_the_person_sees_the_request():
         call["input"]["text"] = "changed by the one who was asked"
         return True
 
-    run = run_agent(ScriptedModel(SCRIPT), RISKY, "Goal", approve=approve)
+    run = scripted(*SCRIPT, tools=RISKY, approve=approve)
     assert asked == [{"id": "1", "tool": "write", "input": {"text": "x"}}]
     assert results(run) == ["wrote x", 0]
     assert run.history[1]["calls"][0]["input"] == {"text": "x"}
@@ -281,7 +275,7 @@ def test_a_risky_tool_runs_after_a_yes_and_the_person_sees_the_request():
     ],
 )
 def test_only_true_is_a_yes_and_a_no_goes_back_to_the_model(approve, words):
-    run = run_agent(ScriptedModel(SCRIPT), RISKY, "Goal", approve=approve)
+    run = scripted(*SCRIPT, tools=RISKY, approve=approve)
     assert results(run)[0]["error"] == "not_approved"
     assert words in results(run)[0]["message"]
     assert "It was not run." in results(run)[0]["message"]
@@ -291,20 +285,14 @@ def test_only_true_is_a_yes_and_a_no_goes_back_to_the_model(approve, words):
 
 
 def test_an_interrupt_while_a_person_is_asked_ends_the_run_and_the_tool_did_not_run():
-    def approve(call):
-        raise KeyboardInterrupt
-
-    run = run_agent(ScriptedModel(SCRIPT), RISKY, "Goal", approve=approve)
+    run = scripted(*SCRIPT, tools=RISKY, approve=interrupt)
     assert (run.stopped, run.tool_runs, run.errors) == ("cancelled", 0, 0)
     assert [result["error"] for result in results(run)] == ["not_run", "not_run"]
     assert_sound(run)
 
 
 def test_a_tool_that_is_not_risky_is_not_asked_about():
-    def approve(call):
-        pytest.fail("nobody should be asked")
-
-    run = run_agent(ScriptedModel([ask("look"), answer("done")]), RISKY, "Goal", approve=approve)
+    run = scripted(ask("look"), answer("done"), tools=RISKY, approve=pytest.fail)
     assert results(run) == [0]
 
 
@@ -322,7 +310,7 @@ def test_a_fatal_error_ends_the_run_at_once_with_its_words():
         raise FatalToolError("The key is wrong.")
 
     script = [ask_together(ask("look"), ask("pay"), ask("look")), answer("never")]
-    run = run_agent(ScriptedModel(script), [look, pay], "Goal")
+    run = scripted(*script, tools=[look, pay])
     assert (run.stopped, run.stopped.detail) == ("fatal error", "The key is wrong.")
     assert (run.steps, run.tool_runs, run.errors) == (1, 2, 1)
     assert results(run)[1] == {"error": "fatal", "message": "The key is wrong."}
@@ -334,12 +322,7 @@ def test_a_fatal_error_ends_the_run_at_once_with_its_words():
 
 
 def test_an_interrupt_in_a_tool_ends_the_run_and_every_request_still_gets_a_result():
-    def stuck():
-        """Be interrupted."""
-        raise KeyboardInterrupt
-
-    script = [ask_together(ask("look"), ask("stuck"), ask("look"))]
-    run = run_agent(ScriptedModel(script), [look, stuck], "Goal")
+    run = scripted(ask_together(ask("look"), ask("stuck"), ask("look")), tools=[look, stuck])
     assert (run.stopped, run.steps, run.answer) == ("cancelled", 1, None)
     assert [r if r == 0 else r["error"] for r in results(run)] == [0, "not_finished", "not_run"]
     assert "begun and not finished" in results(run)[1]["message"]
@@ -348,9 +331,6 @@ def test_an_interrupt_in_a_tool_ends_the_run_and_every_request_still_gets_a_resu
 
 
 def test_an_interrupt_in_the_model_ends_the_run_with_the_work_so_far():
-    def interrupt():
-        raise KeyboardInterrupt
-
     def model(history):
         return ask("look") if len(history) == 1 else interrupt()
 
@@ -388,7 +368,7 @@ def test_an_interrupt_at_the_closing_call_ends_the_run_as_cancelled():
 
 def test_a_watcher_sees_every_event_in_order():
     seen = []
-    run = run_agent(ScriptedModel([ask("look"), answer("done")]), TOOLS, "Goal", on_event=seen.append)
+    run = scripted(ask("look"), answer("done"), on_event=seen.append)
     assert tuple(seen) == run.trace.events
 
 
@@ -414,22 +394,18 @@ def test_a_watcher_that_raises_at_the_very_end_takes_no_answer_away():
         if event.kind == "stop":
             raise ValueError("no screen")
 
-    run = run_agent(ScriptedModel([answer("done")]), TOOLS, "Goal", on_event=on_event)
+    run = scripted(answer("done"), on_event=on_event)
     assert (run.answer, run.stopped) == ("done", "answered")
     assert run.stopped.detail == "on_event raised at the very end: no screen"
     assert_sound(run)
 
 
 def test_a_watcher_that_raises_while_a_run_is_being_interrupted_does_not_stop_it_from_ending():
-    def stuck():
-        """Be interrupted."""
-        raise KeyboardInterrupt
-
     def on_event(event):
         if event.kind == "result":
             raise KeyboardInterrupt
 
-    run = run_agent(ScriptedModel([ask("stuck")]), [stuck], "Goal", on_event=on_event)
+    run = scripted(ask("stuck"), tools=[stuck], on_event=on_event)
     assert (run.stopped, results(run)[0]["error"]) == ("cancelled", "not_finished")
     assert_sound(run)
 
@@ -508,12 +484,7 @@ def test_a_closing_call_gives_an_answer_after_the_step_limit_and_the_reason_stay
     assert (run.answer, run.stopped, run.closing) == ("Known: 6 entries.", "step limit", True)
     assert (run.steps, len(model.replies), run.coins) == (3, 3, 1 + 3 + 6)
     assert "No more tools can be used" in run.history[-2]["text"]
-    assert run.history[-1] == {
-        "role": "model",
-        "type": "answer",
-        "text": "Known: 6 entries.",
-        "closing": True,
-    }
+    assert run.history[-1] == {**answer("Known: 6 entries."), "role": "model", "closing": True}
     assert_sound(run)
 
 
@@ -554,9 +525,8 @@ def test_a_closing_call_that_would_break_a_budget_is_not_made_and_its_note_count
     written_last = entry_tokens(free.history[-1])
     assert free.usage.total_tokens - written_last == 37
     run = run_agent(closes_when_told, TOOLS, "Goal", 2, closing_call=True, stops=rule)
-    assert (run.stopped, run.closing, run.steps, len(run.history)) == (
-        ("step limit", True, 3, 7) if made else ("step limit", False, 2, 5)
-    )
+    assert (run.stopped, run.closing) == ("step limit", made)
+    assert (run.steps, len(run.history)) == ((3, 7) if made else (2, 5))
 
 
 @pytest.mark.parametrize(
@@ -567,78 +537,55 @@ def test_a_closing_call_that_would_break_a_budget_is_not_made_and_its_note_count
 def test_a_closing_call_that_brings_no_answer_leaves_none_and_runs_no_tool(last):
     model = ScriptedModel([ask("look"), last, "never asked for"])
     run = run_agent(model, TOOLS, "Goal", 1, closing_call=True)
-    assert (run.stopped, run.answer, run.closing, run.steps, run.tool_runs) == (
-        "step limit",
-        None,
-        False,
-        2,
-        1,
-    )
+    assert (run.stopped, run.answer, run.closing) == ("step limit", None, False)
+    assert (run.steps, run.tool_runs) == (2, 1)
     assert run.trace.replies()[1]["closing"]
     assert_sound(run)
 
 
 def test_a_closing_call_that_fails_leaves_the_reason_and_a_note():
-    run = run_agent(ScriptedModel([ask("look")]), TOOLS, "Goal", 1, closing_call=True)
+    run = scripted(ask("look"), max_steps=1, closing_call=True)
     assert (run.stopped, run.answer, run.steps) == ("step limit", None, 2)
     assert run.history[-1]["text"].startswith("The closing call failed: ")
     assert_sound(run)
 
 
 def test_an_answered_run_needs_no_closing_call():
-    run = run_agent(ScriptedModel([answer("done")]), TOOLS, "Goal", closing_call=True)
+    run = scripted(answer("done"), closing_call=True)
     assert (run.steps, run.closing) == (1, False)
 
 
 # --- saved, loaded, replayed ------------------------------------------------------------------------
 
 RUNS = {
-    "answered": lambda: run_agent(ScriptedModel([ask("look"), answer("done")]), TOOLS, "Goal"),
-    "invalid replies": lambda: run_agent(ScriptedModel([None, {"type": "x"}, answer("done")]), TOOLS, "Goal"),
-    "blank replies": lambda: run_agent(
-        ScriptedModel([answer(""), ask("look"), answer(""), answer(" ")]), TOOLS, "G"
-    ),
-    "wrong requests": lambda: run_agent(
-        ScriptedModel([{"tool": "look"}, ask("look", n="x"), {"type": "x", "tool": "no"}, ask("look", n=3)]),
-        TOOLS,
-        "Goal",
+    "answered": lambda: scripted(ask("look"), answer("done")),
+    "invalid replies": lambda: scripted(None, {"type": "x"}, answer("done")),
+    "blank replies": lambda: scripted(answer(""), ask("look"), answer(""), answer(" ")),
+    "wrong requests": lambda: scripted(
+        {"tool": "look"}, ask("look", n="x"), {"type": "x", "tool": "no"}, ask("look", n=3)
     ),
     "a step limit": lambda: run_agent(LoopingModel("look"), TOOLS, "Goal", 3),
-    "a refusal": lambda: run_agent(ScriptedModel(SCRIPT), RISKY, "Goal", approve=lambda call: False),
-    "a yes": lambda: run_agent(ScriptedModel(SCRIPT), RISKY, "Goal", approve=lambda call: True),
-    "an error of the tool's own": lambda: run_agent(
-        ScriptedModel([ask("own"), answer("done")]), {"own": lambda: {"error": "no", "hint": "yes"}}, "Goal"
+    "a refusal": lambda: scripted(*SCRIPT, tools=RISKY, approve=lambda call: False),
+    "a yes": lambda: scripted(*SCRIPT, tools=RISKY, approve=lambda call: True),
+    "an error of the tool's own": lambda: scripted(
+        ask("own"), answer("done"), tools={"own": lambda: {"error": "no", "hint": "yes"}}
     ),
-    "an odd result": lambda: run_agent(
-        ScriptedModel([ask("odd"), answer("done")]), {"odd": lambda: {1, 2}}, "Goal"
-    ),
-    "a long result": lambda: run_agent(
-        ScriptedModel([ask("long"), answer("done")]), {"long": lambda: "x" * 50_000}, "Goal"
-    ),
+    "an odd result": lambda: scripted(ask("odd"), answer("done"), tools={"odd": lambda: {1, 2}}),
+    "a long result": lambda: scripted(ask("long"), answer("done"), tools={"long": lambda: "x" * 50_000}),
     "an interrupt in the model": lambda: run_agent(
         RuleModel(lambda history: ask("look") if len(history) == 1 else interrupt()), TOOLS, "Goal"
     ),
-    "an interrupt in a tool": lambda: run_agent(
-        ScriptedModel([ask_together(ask("look"), ask("stuck"), ask("look"))]),
-        {**TOOLS, "stuck": interrupt},
-        "Goal",
+    "an interrupt in a tool": lambda: scripted(
+        ask_together(ask("look"), ask("stuck"), ask("look")), tools={**TOOLS, "stuck": interrupt}
     ),
     "a function of ones own": lambda: run_agent(
         LoopingModel("look"), TOOLS, "Goal", stops=lambda run: "enough" if run.steps == 3 else None
     ),
-    "a deadline between two tools": lambda: run_agent(
-        ScriptedModel([ask_together(ask("look"), ask("look"))]),
-        TOOLS,
-        "Goal",
-        stops=Deadline(6),
-        clock=iter(range(99)).__next__,
+    "a deadline between two tools": lambda: scripted(
+        ask_together(ask("look"), ask("look")), stops=Deadline(6), clock=iter(range(99)).__next__
     ),
-    "a model error": lambda: run_agent(ScriptedModel([ask("look")]), TOOLS, "Goal"),
+    "a model error": lambda: scripted(ask("look")),
 }
-
-
-def interrupt(*_):
-    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("name", RUNS)
