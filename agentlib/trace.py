@@ -1,13 +1,17 @@
 """What happened in a run, as events in order: saved as JSON lines, loaded, replayed and compared."""
 
 import builtins
+import functools
 import json
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import ValidationError
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from agentlib import errors
 from agentlib.errors import FatalToolError, ReplayError, TraceFileError, UnrunError
@@ -15,6 +19,9 @@ from agentlib.messages import Entry, RecordedReply, calls_in, error_text, json_r
 from agentlib.models import ReplayModel
 from agentlib.stops import CANCELLED, DEADLINE, Progress, StopReason, StopRule
 from agentlib.tools import tool
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = [
     "CLOSING_FAILED", "TRACE_VERSION", "Difference", "Event", "Trace", "compare", "input_of", "raised_again",
@@ -58,7 +65,7 @@ class Event(NamedTuple):
     text: str = ""
     ran: bool = False
     line: int = 0
-    read: list[Entry] | None = None
+    read: list[Any] | None = None  # a watched loop may put anything into its history
 
     def as_dict(self) -> Entry:
         """Give the event as a dict without the fields that are not set."""
@@ -348,9 +355,10 @@ def _read_first_line(path: Path, line: bytes) -> Entry:
     except (ValueError, RecursionError):
         about = None
     if not isinstance(about, dict) or "agentlib_trace" not in about:
+        begins = short(line.decode("utf-8", "replace"), 60)
         raise TraceFileError(
-            str(path), 1, 'wanted a saved trace, whose first line is {"agentlib_trace": 1, ...}, '
-            f"but it begins with {short(line.decode('utf-8', 'replace'), 60)!r}."
+            str(path), 1, 'expected a saved trace, whose first line is {"agentlib_trace": 1, ...}, '
+            f"but it begins with {begins!r}."
         )  # fmt: skip
     version = about.pop("agentlib_trace")
     if type(version) is not int or version != TRACE_VERSION:
@@ -358,46 +366,51 @@ def _read_first_line(path: Path, line: bytes) -> Entry:
             str(path), 1, f"the trace is of version {version!r}, and this agentlib reads version "
             f"{TRACE_VERSION}. Bring agentlib up to date, or record the run anew."
         )  # fmt: skip
-    for name, kinds in _HEADER_TYPES.items():
-        if name in about and type(about[name]) not in kinds:
-            wanted = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
-            raise TraceFileError(
-                str(path), 1, f"{name!r} is a {wanted}, but was {short(about[name], 60)!r}."
-            )  # fmt: skip
+    _checked(path, 1, _adapter(_About).validate_python, about)
     return about
 
 
-# What loading and replaying rely on. A watched loop may have any goal and any max_steps.
-_HEADER_TYPES: Mapping[str, tuple[type, ...]] = {
-    "events": (int,), "made_by": (str,), "tools": (list,), "repeatable": (list,),
-    "max_result_chars": (int, type(None)), "source": (str, type(None)), "first_line": (int, type(None)),
-}  # fmt: skip
+class _About(TypedDict, total=False):
+    """What loading and replaying rely on. A watched loop may have any goal and any max_steps."""
 
-
-_FIELD_TYPES: Mapping[str, Any] = {
-    "kind": str, "step": int, "entry": dict, "entries": int, "tokens": int,
-    "id": str, "text": str, "ran": bool, "line": int, "read": list,
-}  # fmt: skip
+    events: int
+    made_by: str
+    tools: list[Any]
+    repeatable: list[Any]
+    max_result_chars: int | None
+    source: str | None
+    first_line: int | None
 
 
 def _read_event(path: Path, number: int, line: bytes) -> Event:
+    if not line.startswith(b"{"):
+        words = 'expected an event as JSON, but it is none: an object with "kind" and "step".'
+        raise TraceFileError(str(path), number, words)
+    event: Event = _checked(path, number, _adapter(Event).validate_json, line)
+    return event
+
+
+@functools.cache
+def _adapter(shape: Any) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter  # noqa: PLC0415  to load it takes as long as all the rest of agentlib
+
+    return TypeAdapter(shape)
+
+
+def _checked(path: Path, number: int, validate: Callable[..., Any], given: Any) -> Any:
+    """Check what stands in one line; what is wrong with it is said in words."""
     try:
-        values = json.loads(line)
-    except (ValueError, RecursionError) as problem:
-        raise TraceFileError(
-            str(path), number, f"wanted an event as JSON, but it is none ({problem})."
-        ) from None
-    if not isinstance(values, dict) or not {"kind", "step"} <= values.keys():
-        raise TraceFileError(str(path), number, 'wanted an event with "kind" and "step", but it has none.')
-    for name, value in values.items():
-        wanted = _FIELD_TYPES.get(name)
-        if wanted is None:
-            raise TraceFileError(str(path), number, f"an event has no field {name!r}.")
-        if type(value) is not wanted:
-            raise TraceFileError(
-                str(path), number, f"{name!r} is a {wanted.__name__}, but was {short(value, 60)!r}."
-            )
-    return Event(**values)
+        return validate(given, strict=True)
+    except ValidationError as problem:
+        error = problem.errors(include_url=False)[0]
+    name = ".".join(map(str, error["loc"]))
+    expected = error["msg"].removeprefix("Input should be ")
+    words = {
+        "json_invalid": f"expected an event as JSON, but it is none ({expected}).",
+        "missing": f'expected an event with "kind" and "step", but it has no "{name}".',
+        "extra_forbidden": f"an event has no field {name!r}.",
+    }.get(error["type"], f"{name!r} should be {expected}, but was {short(error['input'], 60)!r}.")
+    raise TraceFileError(str(path), number, words)
 
 
 # --- comparing --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from agentlib.labs import blue_mugs
 from agentlib.messages import user
 from agentlib.models import LoopingModel, RecordingModel, ScriptedModel
 from agentlib.stops import RepeatedCall, StopReason
+from agentlib.watch import watch
 
 
 def mugs(max_steps=10) -> Trace:
@@ -125,7 +126,7 @@ def test_a_file_that_was_cut_off_anywhere_loads_up_to_its_last_whole_line_and_sa
 def test_a_file_that_is_no_trace_is_refused_with_its_name_and_line(tmp_path, content):
     path = tmp_path / "other.txt"
     path.write_bytes(content)
-    with pytest.raises(TraceFileError, match=r"other\.txt, line 1: wanted a saved trace") as raised:
+    with pytest.raises(TraceFileError, match=r"other\.txt, line 1: expected a saved trace") as raised:
         Trace.load(path)
     assert (raised.value.path, raised.value.line) == (str(path), 1)
 
@@ -141,15 +142,15 @@ def test_a_trace_of_another_version_is_refused(tmp_path, version):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("tools", 5, "'tools' is a list, but was '5'"),
-        ("tools", None, "'tools' is a list"),
-        ("repeatable", "stock_level", "'repeatable' is a list"),
-        ("events", "12", "'events' is a int"),
-        ("events", True, "'events' is a int"),
-        ("made_by", [], "'made_by' is a str"),
-        ("max_result_chars", "many", "'max_result_chars' is a int or null"),
-        ("source", 1, "'source' is a str or null"),
-        ("first_line", {}, "'first_line' is a int or null"),
+        ("tools", 5, "'tools' should be a valid list, but was '5'"),
+        ("tools", None, "'tools' should be a valid list, but was 'None'"),
+        ("repeatable", "stock_level", "'repeatable' should be a valid list"),
+        ("events", "12", "'events' should be a valid integer"),
+        ("events", True, "'events' should be a valid integer"),
+        ("made_by", [], "'made_by' should be a valid string"),
+        ("max_result_chars", "many", "'max_result_chars' should be a valid integer"),
+        ("source", 1, "'source' should be a valid string"),
+        ("first_line", {}, "'first_line' should be a valid integer"),
     ],
 )
 def test_a_first_line_that_cannot_be_replayed_is_refused_when_it_is_loaded(tmp_path, name, value, words):
@@ -172,17 +173,18 @@ def test_a_replay_whose_limit_is_no_number_of_steps_has_the_steps_that_were_reco
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("no json", "wanted an event as JSON, but it is none"),
-        ("", "wanted an event as JSON"),
-        ("[" * 5000, "wanted an event as JSON"),
+        ("no json", "expected an event as JSON, but it is none"),
+        ("", "expected an event as JSON"),
+        ("[" * 5000, "expected an event as JSON"),
         ("[1]", '"kind" and "step"'),
+        ('["ask", 1]', '"kind" and "step"'),
         ('{"kind": "ask"}', '"kind" and "step"'),
         ('{"kind": "ask", "step": 1, "colour": 2}', "an event has no field 'colour'"),
-        ('{"kind": "ask", "step": "1"}', "'step' is a int, but was '1'"),
-        ('{"kind": "ask", "step": true}', "'step' is a int"),
-        ('{"kind": "ask", "step": 1, "entry": []}', "'entry' is a dict"),
-        ('{"kind": 5, "step": 1}', "'kind' is a str"),
-        ('{"kind": "ask", "step": 1, "read": {}}', "'read' is a list"),
+        ('{"kind": "ask", "step": "1"}', "'step' should be a valid integer, but was '1'"),
+        ('{"kind": "ask", "step": true}', "'step' should be a valid integer"),
+        ('{"kind": "ask", "step": 1, "entry": []}', "'entry' should be an object"),
+        ('{"kind": 5, "step": 1}', "'kind' should be a valid string"),
+        ('{"kind": "ask", "step": 1, "read": {}}', "'read' should be a valid array"),
     ],
 )
 def test_a_line_that_is_no_event_is_refused_with_its_number(tmp_path, line, words):
@@ -194,6 +196,16 @@ def test_a_line_that_is_no_event_is_refused_with_its_number(tmp_path, line, word
         Trace.load(path)
     assert words in str(raised.value)
     assert raised.value.line == 4
+
+
+def test_a_watched_history_of_anything_loads_again(tmp_path):
+    def loop(model, tools, goal):
+        history = [goal]
+        history += [5, None, model(history)]
+
+    trace = watch(loop, lambda history: "done", {}, "Goal")
+    assert any("Goal" in (event.read or ()) for event in trace)
+    assert Trace.load(trace.save(tmp_path / "run.jsonl")) == trace
 
 
 def test_a_file_that_is_not_there_is_not_found(tmp_path):
