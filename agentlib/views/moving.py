@@ -11,7 +11,7 @@ from typing import Any
 from agentlib._json import whole_number
 from agentlib.messages import describe
 from agentlib.views.plots import Plot, line_style, name_axes, new_figure, picture_html
-from agentlib.views.shown import static_html
+from agentlib.views.shown import display_both, static_html
 
 __all__ = ["Moving", "moving"]
 
@@ -127,10 +127,7 @@ class Moving:
         return self._box
 
     def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        display({**(self.box._repr_mimebundle_() or {}), "text/plain": WIDGET_WORDS}, raw=True)  # type: ignore[no-untyped-call]
-        display(self.still())  # type: ignore[no-untyped-call]
+        display_both(self.box, WIDGET_WORDS, self.still())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.still()._repr_mimebundle_()

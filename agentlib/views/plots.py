@@ -213,25 +213,29 @@ def _named(runs: object) -> dict[str, Any]:
     return {"": runs}
 
 
+def _trace_of(run: object) -> Trace | None:
+    return run.trace if isinstance(run, Run) else run if isinstance(run, Trace) else None
+
+
 def _tokens(run: object) -> list[int]:
-    if isinstance(run, (Run, Trace)):
-        return tokens_per_call(run.trace if isinstance(run, Run) else run)
-    return _numbers(run)
+    trace = _trace_of(run)
+    return _numbers(run) if trace is None else tokens_per_call(trace)
 
 
 def _coins(run: object) -> list[int]:
-    if isinstance(run, (Run, Trace)):
-        trace = run.trace if isinstance(run, Run) else run
-        return [event.entries for event in trace.events if event.kind == "ask"]
-    return _numbers(run)
+    trace = _trace_of(run)
+    if trace is None:
+        return _numbers(run)
+    return [event.entries for event in trace.events if event.kind == "ask"]
 
 
 def _new_results(run: object) -> list[int]:
-    if not isinstance(run, (Run, Trace)):
+    trace = _trace_of(run)
+    if trace is None:
         raise TypeError(f"A run to plot is a Run or a Trace, but was {describe(run)}.")
     seen: set[str] = set()
     after_step: list[int] = []
-    for event in (run.trace if isinstance(run, Run) else run).events:
+    for event in trace.events:
         if event.kind == "ask":
             after_step.append(len(seen))
         elif event.kind == "result" and event.text != "not run":

@@ -9,8 +9,8 @@ from typing import Any
 from agentlib.messages import short
 
 __all__ = [
-    "Html", "Shown", "TableCell", "bold", "caption_html", "folded", "html_table", "joined_html",
-    "static_html", "table", "tag", "text_table",
+    "Html", "Shown", "TableCell", "bold", "caption_html", "display_both", "folded", "html_table",
+    "joined_html", "static_html", "table", "tag", "text_table",
 ]  # fmt: skip
 
 SHORT_CHARS = 160
@@ -105,6 +105,21 @@ class Shown:
         return self.text
 
     __repr__ = __str__
+
+
+def display_both(widget: Any, words: str, static: object) -> None:
+    """Show a widget (None = widgets are not installed) and, beneath it, its static form.
+
+    words: what stands in the widget's place where it cannot run. They are two outputs of one cell: where no
+    kernel runs, JupyterLab shows an error in the widget's place and nothing else of the same output.
+    """
+    from IPython.display import display
+
+    if widget is not None:
+        view: Any = widget._repr_mimebundle_() or {}
+        data = view[0] if isinstance(view, tuple) else view  # anywidget gives data and metadata
+        display({**data, "text/plain": words}, raw=True)  # type: ignore[no-untyped-call]
+    display(static)  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)

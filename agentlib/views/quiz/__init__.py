@@ -17,7 +17,7 @@ from agentlib.views.quiz.questions import (
     load_questions,
     read_questions,
 )
-from agentlib.views.shown import Html, Shown, bold, caption_html, folded, static_html, tag
+from agentlib.views.shown import Html, Shown, bold, caption_html, display_both, folded, static_html, tag
 
 __all__ = ["PASS_MARK", "QuestionError", "Quiz", "final_test", "quiz", "score_words"]
 
@@ -81,13 +81,7 @@ class Quiz:
         return self._widget
 
     def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        if self.widget is not None:
-            view: Any = self.widget._repr_mimebundle_() or {}
-            data = view[0] if isinstance(view, tuple) else view  # anywidget gives data and metadata
-            display({**data, "text/plain": WIDGET_WORDS}, raw=True)  # type: ignore[no-untyped-call]
-        display(self.static)  # type: ignore[no-untyped-call]
+        display_both(self.widget, WIDGET_WORDS, self.static)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.static._repr_mimebundle_()

@@ -9,6 +9,7 @@ from agentlib._json import whole_number
 from agentlib._run import Run
 from agentlib.messages import describe
 from agentlib.trace import Trace
+from agentlib.views.shown import display_both
 from agentlib.views.tracer.static import static_tracer
 from agentlib.watch import watch
 from agentlib.watch.what_if import fork
@@ -47,17 +48,7 @@ class Tracer:
         return None if self.live is None else self.live.box
 
     def _ipython_display_(self) -> None:
-        """Show the player, and beneath it the static form.
-
-        They are two outputs of one cell: where no kernel runs, JupyterLab shows an error in the widget's
-        place and nothing else that stands in the same output.
-        """
-        from IPython.display import display
-
-        if self.widget is not None:
-            view = self.widget._repr_mimebundle_() or {}
-            display({**view, "text/plain": PLAYER_WORDS}, raw=True)  # type: ignore[no-untyped-call]
-        display(self.static)  # type: ignore[no-untyped-call]
+        display_both(self.widget, PLAYER_WORDS, self.static)
 
     def _repr_html_(self) -> str:
         return self.static.html
