@@ -7,21 +7,7 @@ from agentlib.labs import blue_mugs
 from agentlib.models import RecordingModel, RuleModel, ScriptedModel
 from agentlib.watch import watch
 from agentlib.watch.what_if import ForkError, first_difference, fork, read_change
-
-
-def loop(model, tools, goal, max_steps=10):
-    history = [{"role": "user", "text": goal}]
-    for step in range(1, max_steps + 1):
-        reply = model(history)
-        history.append(reply)
-        if reply["type"] == "answer":
-            return {"answer": reply["text"], "stopped": "answered", "steps": step, "history": history}
-        try:
-            result = tools[reply["tool"]](**reply["input"])
-        except ValueError as problem:
-            result = {"error": str(problem)}
-        history.append({"role": "tool", "tool": reply["tool"], "result": result})
-    return {"answer": None, "stopped": "step limit", "steps": step, "history": history}
+from tests.handwritten import run_agent as loop
 
 
 def mugs():

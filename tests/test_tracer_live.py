@@ -14,21 +14,7 @@ from agentlib.views.guard import HANDLE
 from agentlib.views.tracer.predict import choices, open_frames, verdict
 from agentlib.views.tracer.timeline import EDIT_CHARS, timeline
 from agentlib.watch import watch
-
-
-def loop(model, tools, goal, max_steps=10):
-    history = [{"role": "user", "text": goal}]
-    for step in range(1, max_steps + 1):
-        reply = model(history)
-        history.append(reply)
-        if reply["type"] == "answer":
-            return {"answer": reply["text"], "stopped": "answered", "steps": step, "history": history}
-        try:
-            result = tools[reply["tool"]](**reply["input"])
-        except ValueError as problem:
-            result = {"error": str(problem)}
-        history.append({"role": "tool", "tool": reply["tool"], "result": result})
-    return {"answer": None, "stopped": "step limit", "steps": step, "history": history}
+from tests.handwritten import run_agent as loop
 
 
 def mugs(max_steps=10):
