@@ -37,6 +37,11 @@ ROOT = Path(__file__).parent.parent
 quick = settings(max_examples=100, derandomize=True, database=None, deadline=None)
 
 
+@pytest.fixture
+def pad(tmp_path):
+    return Scratchpad(tmp_path / "notes.json")
+
+
 # --- trim -------------------------------------------------------------------------------------------
 
 
@@ -146,10 +151,12 @@ def book(chars: int) -> str:
     return "B" + "x" * (chars - 2) + "E"
 
 
+def scripted(*script, tools=(book,), **options):
+    return run_agent(ScriptedModel(script), tools, "Read it.", **options)
+
+
 def run_with_book(chars, **options):
-    return run_agent(
-        ScriptedModel([ask("book", chars=chars), answer("Read.")]), [book], "Read it.", **options
-    )
+    return scripted(ask("book", chars=chars), answer("Read."), **options)
 
 
 def test_a_result_of_159_thousand_characters_does_not_fill_the_window():
@@ -169,13 +176,8 @@ def test_the_limit_of_a_result_is_exact_and_can_be_set_or_lifted():
     assert run_with_book(159_000, max_result_chars=None).history[2]["result"] == book(159_000)
     for chars, kind in [(100, list), (101, str)]:  # what is no text counts as its JSON text
         row = ["x" * (chars - 4)]
-        run = run_agent(
-            ScriptedModel([ask("give"), answer("")]),
-            {"give": lambda row=row: row},
-            "Go.",
-            1,
-            max_result_chars=100,
-        )
+        give = {"give": lambda row=row: row}
+        run = scripted(ask("give"), answer(""), tools=give, max_steps=1, max_result_chars=100)
         assert type(run.history[2]["result"]) is kind
 
 
@@ -269,11 +271,8 @@ def test_a_batch_is_kept_or_summarised_whole():
 def test_replies_of_a_hand_written_loop_need_no_role():
     history = [user("Read."), ask("look", page=1), {"role": "tool", "result": "w" * 200}, ask("look", page=2)]
     history += [{"role": "tool", "result": "v" * 200}]
-    assert compact(history, 1, lambda old: "page 1 read") == [
-        history[0],
-        user(SUMMARY_WORDS + "page 1 read"),
-        *history[3:],
-    ]
+    note = user(SUMMARY_WORDS + "page 1 read")
+    assert compact(history, 1, lambda old: "page 1 read") == [history[0], note, *history[3:]]
 
 
 def test_an_earlier_summary_is_folded_into_the_next_one():
@@ -355,24 +354,14 @@ def look(page: int, words: str) -> str:
     return f"page {page} {words * 10}"
 
 
-rules = st.lists(
-    st.sampled_from(
-        [
-            stops.RepeatedCall(2),
-            stops.RepeatedCall(2, then="note"),
-            stops.NoProgress(2),
-            stops.TooManyErrors(2),
-            stops.TokenBudget(150),
-        ]
-    ),
-    max_size=2,
-)
+RULES = [stops.RepeatedCall(2), stops.RepeatedCall(2, then="note"), stops.NoProgress(2)]
+RULES += [stops.TooManyErrors(2), stops.TokenBudget(150)]
 
 
 @settings(quick, max_examples=150)
 @given(
     script=st.lists(replies, max_size=12),
-    rules=rules,
+    rules=st.lists(st.sampled_from(RULES), max_size=2),
     max_steps=st.integers(1, 12),
     keep_steps=st.integers(0, 6),
     closing=st.booleans(),
@@ -420,6 +409,10 @@ def reader(pages):
     return ScriptedModel([*(ask("page", number=n) for n in range(1, pages + 1)), answer("All read.")])
 
 
+def read_pages(pages, memory=None, max_steps=20):
+    return run_agent(reader(pages), [page], "Read.", max_steps, memory=memory)
+
+
 def test_a_run_with_a_full_window_goes_on_with_summaries_and_keeps_the_whole_history():
     memory = CompactWhenFull(300, 2, lambda old: f"{len(old)} entries were read.")
     model = RecordingModel(WindowedModel(reader(20), 300))
@@ -463,8 +456,7 @@ def test_one_memory_serves_two_runs_and_nothing_of_the_first_is_read_in_the_seco
     assert second.trace.histories() == run_agent(reader(2), [page], "Read.", 30).trace.histories()
 
 
-def test_a_summary_loses_details_and_the_scratchpad_keeps_them(tmp_path):
-    pad = Scratchpad(tmp_path / "notes.json")
+def test_a_summary_loses_details_and_the_scratchpad_keeps_them(pad):
     script = [
         ask("page", number=4711),
         ask("write_note", title="first page", text="4711"),
@@ -531,7 +523,7 @@ def test_an_interrupt_while_a_summary_is_made_cancels_the_run():
     def interrupted(old):
         raise KeyboardInterrupt
 
-    run = run_agent(reader(12), [page], "Read.", 20, memory=CompactWhenFull(300, 2, interrupted))
+    run = read_pages(12, CompactWhenFull(300, 2, interrupted))
     assert run.stopped == "cancelled"
     assert_sound(run)
 
@@ -575,14 +567,13 @@ def test_memory_of_ones_own_can_be_a_plain_function():
 
 def test_notes_outlive_a_run(tmp_path):
     path = tmp_path / "notes.json"
-    script = [ask("write_note", title="plan", text="half done"), answer("Saved.")]
-    assert run_agent(ScriptedModel(script), Scratchpad(path).tools, "Note it.").errors == 0
-    later = run_agent(ScriptedModel([ask("read_notes"), answer("Read.")]), Scratchpad(path).tools, "Go on.")
+    note = ask("write_note", title="plan", text="half done")
+    assert scripted(note, answer("Saved."), tools=Scratchpad(path).tools).errors == 0
+    later = scripted(ask("read_notes"), answer("Read."), tools=Scratchpad(path).tools)
     assert later.history[2]["result"] == {"notes": {"plan": "half done"}}
 
 
-def test_a_note_with_the_same_title_is_replaced_and_nothing_exists_before_the_first(tmp_path):
-    pad = Scratchpad(tmp_path / "notes.json")
+def test_a_note_with_the_same_title_is_replaced_and_nothing_exists_before_the_first(pad, tmp_path):
     assert pad.notes() == {}
     assert list(tmp_path.iterdir()) == []
     assert pad.write_note("a", "one") == 'Saved "a". Notes kept: 1.'
@@ -593,8 +584,7 @@ def test_a_note_with_the_same_title_is_replaced_and_nothing_exists_before_the_fi
     assert [path.name for path in tmp_path.iterdir()] == ["notes.json"]
 
 
-def test_a_half_written_file_beside_the_notes_does_no_harm(tmp_path):
-    pad = Scratchpad(tmp_path / "notes.json")
+def test_a_half_written_file_beside_the_notes_does_no_harm(pad, tmp_path):
     pad.write_note("a", "one")
     (tmp_path / "notes.json.part").write_text('{"a": "tw')  # what a crash in the middle leaves behind
     assert pad.notes() == {"a": "one"}
@@ -636,20 +626,17 @@ def test_notes_are_whole_after_the_program_was_killed_while_writing(tmp_path):
 
 @pytest.mark.parametrize("obstacle", ["no folder", "a folder of that name"])
 def test_a_note_that_cannot_be_saved_says_so_and_the_run_goes_on(tmp_path, obstacle):
-    path = tmp_path / "notes.json"
-    if obstacle == "no folder":
-        path = tmp_path / "missing" / "notes.json"
-    else:
+    path = tmp_path / ("missing" if obstacle == "no folder" else "") / "notes.json"
+    if obstacle != "no folder":
         (tmp_path / "notes.json.part").mkdir()
-    script = [ask("write_note", title="a", text="b"), answer("I could not save it: b")]
-    run = run_agent(ScriptedModel(script), Scratchpad(path).tools, "Note it.")
+    note = ask("write_note", title="a", text="b")
+    run = scripted(note, answer("I could not save it: b"), tools=Scratchpad(path).tools)
     assert run.stopped == "answered"
     assert run.history[2]["result"]["error"] == "not_saved"
     assert run.history[2]["result"]["message"].startswith("Not saved: ")
 
 
-def test_a_note_that_cannot_be_saved_leaves_the_old_ones(tmp_path):
-    pad = Scratchpad(tmp_path / "notes.json")
+def test_a_note_that_cannot_be_saved_leaves_the_old_ones(pad, tmp_path):
     pad.write_note("a", "one")
     (tmp_path / "notes.json.part").mkdir()
     with pytest.raises(ToolError, match="Not saved"):
@@ -676,8 +663,7 @@ def test_the_room_for_notes_is_limited_and_the_limit_is_exact(tmp_path):
     assert json.loads(pad.path.read_text()) == {"a": "123456789"}
 
 
-def test_writing_the_same_note_again_is_normal_work(tmp_path):
-    pad = Scratchpad(tmp_path / "notes.json")
+def test_writing_the_same_note_again_is_normal_work(pad):
     model = NoisyModel([LoopingModel("write_note", title="a", text="b")], random.Random(1))
     run = run_agent(model, pad.tools, "Note.", 5, stops=[stops.RepeatedCall(3), stops.NoProgress(2)])
     assert run.stopped == "step limit"
