@@ -4,32 +4,7 @@ import pytest
 
 from agentlib import run_agent
 from agentlib.labs import weather
-
-
-def bare_loop(model, tools, goal, max_steps=10, failure=lambda problem: {"error": str(problem)}):
-    """A loop as a learner writes it: replies without "role", results without "id" and "tool"."""
-    history = [{"role": "user", "text": goal}]
-    steps, answer, stopped = 0, None, "step limit"
-    while answer is None and steps < max_steps:
-        steps += 1
-        reply = model(history)
-        history.append(reply)
-        if reply["type"] == "answer":
-            answer, stopped = reply["text"], "answered"
-            break
-        try:
-            result = tools[reply["tool"]](**reply["input"])
-        except Exception as problem:
-            result = failure(problem)
-        history.append({"role": "tool", "result": result})
-    return {"answer": answer, "steps": steps, "stopped": stopped, "history": history}
-
-
-FAILURES = {
-    "words alone": lambda problem: {"error": str(problem)},
-    "code and message": lambda problem: {"error": "tool_failed", "message": str(problem)},
-    "plain text": lambda problem: f"error: {problem}",
-}
+from tests.handwritten import FAILURES, bare_loop
 
 
 def test_the_question_is_answered_in_2_steps_under_a_limit_of_5():

@@ -10,6 +10,7 @@ from agentlib import ask, ask_together, labs, run_agent, stops
 from agentlib.labs import capitals, shop, trains
 from agentlib.messages import exchanges
 from agentlib.models import RecordingModel, ScriptedModel
+from tests.handwritten import FAILURES, bare_loop
 
 # Every module with a model; research and guards have a contract of their own.
 LABS = {
@@ -21,29 +22,6 @@ LABS = {
 LIMITS = {"max_steps": shop.MAX_STEPS, "stops": [stops.CoinBudget(shop.BUDGET_COINS)]}
 
 
-def bare_loop(model, tools, goal, max_steps=10, failure=lambda problem: {"error": str(problem)}):
-    """A loop as a learner writes it: replies without "role", results without "id" and "tool"."""
-    history = [{"role": "user", "text": goal}]
-    for step in range(1, max_steps + 1):
-        reply = model(history)
-        history.append(reply)
-        if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered", "history": history}
-        try:
-            result = tools[reply["tool"]](**reply["input"])
-        except Exception as problem:
-            result = failure(problem)
-        history.append({"role": "tool", "result": result})
-    return {"answer": None, "steps": max_steps, "stopped": "step limit", "history": history}
-
-
-FAILURES = {
-    "words alone": lambda problem: {"error": str(problem)},
-    "code and message": lambda problem: {"error": "tool_failed", "message": str(problem)},
-    "plain text": lambda problem: f"error: {problem}",
-    "type before the words": lambda problem: {"error": f"{type(problem).__name__}: {problem}"},
-    "list": lambda problem: ["failed", str(problem)],
-}
 failures = pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
 
 

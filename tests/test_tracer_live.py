@@ -33,7 +33,7 @@ def arrives(player, content):
 # --- what is sent -----------------------------------------------------------------------------------
 
 
-def test_a_film_is_plain_json_with_every_entry_once():
+def test_a_timeline_is_plain_json_with_every_entry_once():
     shown = timeline(mugs().trace)
     assert json.loads(json.dumps(shown)) == shown
     assert len(shown["frames"]) == 16
@@ -99,7 +99,7 @@ def test_a_run_that_is_over_has_no_slider_and_no_form():
 
 
 @pytest.mark.parametrize(("asked", "given"), [(0, 1), (-5, 1), (5, 5), (99, 16)])
-def test_the_frame_stays_inside_the_film(asked, given):
+def test_the_frame_stays_inside_the_timeline(asked, given):
     player = tracer(mugs()).live.player
     player.frame = asked
     assert player.frame == given
@@ -125,8 +125,8 @@ def test_a_loop_that_asks_for_ever_is_ended_and_shown():
 
     shown = tracer(forever, lambda: LoopingModel("t"), {}, "goal")
     assert shown.trace.stopped == "asked too often"
-    told = [frame["caption"] for frame in shown.live.player.timelines[0]["frames"]]
-    assert any(caption.startswith("Step 11, though at most 10 were allowed") for caption in told)
+    captions = [frame["caption"] for frame in shown.live.player.timelines[0]["frames"]]
+    assert any(caption.startswith("Step 11, though at most 10 were allowed") for caption in captions)
 
 
 def test_the_table_beneath_says_which_run_it_shows_since_the_slider_does_not_change_it():

@@ -26,7 +26,7 @@ from agentlib.views.describe import (
 )
 from agentlib.watch.source import Source
 
-__all__ = ["Frame", "Frames", "HistoryAt", "Version", "frames", "request_key", "tokens_per_call"]
+__all__ = ["Frame", "Frames", "HistoryAt", "Version", "frames", "request_key", "source_of", "tokens_per_call"]
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,11 @@ def tokens_per_call(trace: Trace) -> list[int]:
         elif event.kind == "reply" and read and event.tokens:
             read[-1] = event.tokens  # a provider's own count replaces the estimate
     return read
+
+
+def source_of(trace: Trace) -> Source:
+    """Give the source of a watched loop; it has no lines if there is none."""
+    return Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
 
 
 def request_key(call: Mapping[str, Any]) -> str:
@@ -358,7 +363,7 @@ class _WatchedBuilder(_Builder):
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(trace)
-        self.source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
+        self.source = source_of(trace)
         self.line: int | None = None
         self.checked = True  # whether the last reply has been acted upon
         self.call: Entry = {}  # the request whose tool runs

@@ -171,8 +171,8 @@ class Ring {
 class Strip {
   constructor(timeline) {
     this.calls = timeline.calls;
-    this.most = Math.max(1, ...timeline.calls);
-    this.bars = timeline.calls.map((tokens) => make("span", { style: `height: ${Math.max(4, (100 * tokens) / this.most)}%` }));
+    this.max = Math.max(1, ...timeline.calls);
+    this.bars = timeline.calls.map((tokens) => make("span", { style: `height: ${Math.max(4, (100 * tokens) / this.max)}%` }));
     this.words = make("p");
     this.element = make("div", { class: "agentlib-strip" },
       make("div", { class: "agentlib-bars", "aria-hidden": "true" }, ...this.bars), this.words);
@@ -190,7 +190,7 @@ class Strip {
 
 class Figures {
   constructor(timeline) {
-    this.most = timeline.max_steps;
+    this.maxSteps = timeline.max_steps;
     this.values = {};
     const pairs = ["step", "entries", "tokens read", "stopped"].map((name) => {
       this.values[name] = make("dd");
@@ -200,7 +200,7 @@ class Figures {
   }
 
   draw(frame) {
-    this.values.step.textContent = this.most ? `${frame.step} / ${this.most}` : String(frame.step);
+    this.values.step.textContent = this.maxSteps ? `${frame.step} / ${this.maxSteps}` : String(frame.step);
     this.values.entries.textContent = numberWords(frame.entries);
     this.values["tokens read"].textContent = numberWords(frame.tokens);
     this.values.stopped.textContent = frame.stopped ?? "not yet";

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from agentlib.trace import Trace
 from agentlib.views.describe import counted, visible
-from agentlib.views.frames import Frame, frames, tokens_per_call
+from agentlib.views.frames import Frame, frames, source_of, tokens_per_call
 from agentlib.views.shown import (
     Shown,
     TableCell,
@@ -42,7 +42,7 @@ def static_tracer(
 def _one(trace: Trace, label: str, predict: bool) -> Shown:
     all_frames = frames(trace)
     title = f"{visible(label)}: trace of {_name(trace)}" if label else f"Trace of {_name(trace)}"
-    source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
+    source = source_of(trace)
     numbered = numbered_lines(source)
     page = [tag("p", bold(title))]
     if numbered:

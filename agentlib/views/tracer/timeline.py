@@ -6,11 +6,10 @@ from typing import Any
 from agentlib.messages import calls_in, json_ready, short
 from agentlib.trace import Trace
 from agentlib.views.describe import call_words, entry_error, entry_words, role_of, visible
-from agentlib.views.frames import Frame, Version, frames, tokens_per_call
+from agentlib.views.frames import Frame, Version, frames, source_of, tokens_per_call
 from agentlib.views.shown import SHORT_CHARS, WHOLE_CHARS
 from agentlib.views.tracer.predict import choices, open_frames, verdict
 from agentlib.views.tracer.static import summary
-from agentlib.watch.source import Source
 
 __all__ = ["timeline"]
 
@@ -24,7 +23,7 @@ def timeline(trace: Trace, label: str = "", predict: bool = False) -> dict[str, 
     label: the name of the run, where several stand side by side. predict: hide the end until it is guessed.
     """
     all_frames = frames(trace)
-    source = Source(str(trace.about.get("source") or ""), int(trace.about.get("first_line") or 1))
+    source = source_of(trace)
     places = all_frames[-1].history.versions if all_frames else []
     return {
         "label": visible(label),
