@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentlib.course.checking.evidence import crash
-from agentlib.course.checking.simulator import shortened
-from agentlib.course.checking.spec import Fault, Log, Logs, Scenario
+from agentlib.course.checking.evidence import crash, shortened, shown, what_came_back
+from agentlib.course.checking.spec import Fault, Log, Logs, Scenario, first_fault
 from agentlib.messages import json_text
 
 __all__ = ["Case", "by_cases", "scenarios_of"]
@@ -47,8 +46,7 @@ def by_cases(criterion: str) -> Callable[[Logs], Fault | None]:
     """Make the judge of a criterion: its cases in the order of the table, up to the first that is not met."""
 
     def judge(logs: Logs) -> Fault | None:
-        names = [name for name in logs if name.startswith(f"{criterion}: ")]
-        return next((fault for name in names if (fault := _fault(logs[name]))), None)
+        return first_fault(_fault(logs[name]) for name in logs if name.startswith(f"{criterion}: "))
 
     return judge
 
@@ -65,7 +63,7 @@ def _fault(log: Log) -> Fault | None:
         return None
     args = ", ".join(json_text(argument) for argument in case.call.args)
     return Fault(
-        f"{case.name}: {shortened(f'{case.call.function}({args})')} gave {shortened(json_text(value))}, "
-        f"not {shortened(json_text(case.expected))}",
+        f"{case.name}: {shortened(f'{case.call.function}({args})')} gave {what_came_back(log)}, not "
+        f"{shown(case.expected)}",
         case.say,
     )

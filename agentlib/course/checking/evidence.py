@@ -5,14 +5,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agentlib.course.checking.simulator import TOO_LONG, TOO_OFTEN, shortened
+from agentlib.course.checking.simulator import TOO_LONG, TOO_OFTEN
 from agentlib.course.checking.spec import Fault, Log
-from agentlib.messages import Entry, call_key, calls_in, is_result, json_text
-from agentlib.views.describe import times
+from agentlib.messages import Entry, call_key, calls_in, is_result, json_text, short
+from agentlib.views.describe import full_call, times
 
 __all__ = [
-    "crash", "holds", "is_request", "is_result", "position", "requests_in", "results_in", "same_call",
-    "wrong_end",
+    "crash", "holds", "is_request", "is_result", "position", "request_words", "requests_in", "results_in",
+    "same_call", "shortened", "shown", "what_came_back", "wrong_end",
 ]  # fmt: skip
 
 
@@ -85,6 +85,29 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
+# --- in a report
+
+
+def shortened(text: object) -> str:
+    """Cut a text, or any value as Python prints it, to what fits into a report."""
+    return short(text, 100)
+
+
+def shown(value: Any) -> str:
+    """Write a value as JSON, cut to what fits into a report."""
+    return shortened(json_text(value))
+
+
+def request_words(request: Entry) -> str:
+    """Write a request as the call that it asks for: `stock_level(place="Nord")`."""
+    return full_call(request["tool"], request["input"])
+
+
+def what_came_back(log: Log) -> str:
+    """Write what the learner's function returned; null if it returned nothing or did not return."""
+    return shown(log.outcome.get("returned"))
+
+
 # --- how a run ended, when it did not return
 
 
@@ -148,12 +171,11 @@ def wrong_end(log: Log, answer: str | None, steps: int, stopped: str) -> Fault |
     if value["answer"] != answer:
         if answer is None:
             return Fault(
-                'there was no answer from the model, but "answer" was '
-                f"{shortened(json_text(value['answer']))}",
+                f'there was no answer from the model, but "answer" was {shown(value["answer"])}',
                 'The model gave no answer. Which value says "there is none"? Nothing may be made up.',
             )
         return Fault(
-            f'"answer" was {shortened(json_text(value["answer"]))}, not the text of the model\'s answer',
+            f'"answer" was {shown(value["answer"])}, not the text of the model\'s answer',
             'The answer is the text in `reply["text"]`, alone and unchanged.',
         )
     if value["steps"] != steps or type(value["steps"]) is not int:

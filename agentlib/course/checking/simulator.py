@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from agentlib.course.checking.spec import Called, Log, Scenario
 from agentlib.course.running.runner import CALL, TOO_LONG, TOO_OFTEN
-from agentlib.messages import Entry, json_ready, short
+from agentlib.messages import Entry, json_ready
 
 __all__ = ["CALL", "TOO_LONG", "TOO_OFTEN", "Learner", "Simulator", "play"]
 
@@ -101,8 +101,3 @@ def play(scenario: Scenario, learner: Learner) -> Log:
         outcome = {"ended": simulator.ended}
     simulator.log.outcome = outcome
     return simulator.log
-
-
-def shortened(value: object) -> str:
-    """Show a value in a report."""
-    return short(value, 100)

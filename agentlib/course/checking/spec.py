@@ -1,12 +1,12 @@
 """What an exercise is: scenarios to play, and criteria that judge only what was seen meanwhile."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
-__all__ = ["FRESH_DIR", "Called", "Criterion", "Exercise", "Fault", "Log", "Logs", "Scenario"]
+__all__ = ["FRESH_DIR", "Called", "Criterion", "Exercise", "Fault", "Log", "Logs", "Scenario", "first_fault"]
 
 FRESH_DIR = Path(__file__).resolve().parents[1] / "exercises" / "fresh"
 """The exercises as they are handed out; `agentlib.course.make` writes them."""
@@ -103,6 +103,11 @@ class Fault:
 
     seen: str
     hint: str | None = None
+
+
+def first_fault(faults: Iterable[Fault | None]) -> Fault | None:
+    """Give the first of several faults that is one; what comes after it is not looked at."""
+    return next(filter(None, faults), None)
 
 
 class Logs(Mapping[str, Log]):

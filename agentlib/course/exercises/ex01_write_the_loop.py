@@ -46,8 +46,7 @@ EXERCISE = Exercise(
             "request_kept", 2, "keeps every request of the model in the history",
             nudge="What happens to `reply` between asking and acting?",
             hint=(
-                "The model remembers nothing. Append the reply itself to the history before you run the "
-                "tool."
+                "The model remembers nothing. Append the reply itself to the history before you run the tool."
             ),
             judge=loops.keeps_requests,
             needs=CHAIN[:2],
@@ -100,8 +99,8 @@ EXERCISE = Exercise(
             "interrupt", 1, "lets Ctrl-C through: it leaves the function",
             nudge="A person must be able to stop the loop. What catches the interrupt?",
             hint=(
-                "`except Exception` lets KeyboardInterrupt pass; a bare `except:` and `except "
-                "BaseException` do not."
+                "`except Exception` lets KeyboardInterrupt pass; a bare `except:` and `except BaseException` "
+                "do not."
             ),
             judge=loops.interrupt_leaves,
             needs=CHAIN,

@@ -3,13 +3,13 @@
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.evidence import crash, wrong_end
+from agentlib.course.checking.evidence import crash, request_words, wrong_end
 from agentlib.course.checking.fake_data import World, tools_of
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.loops import agent, script
 from agentlib.messages import Entry, answer, ask, json_text
-from agentlib.views.describe import counted, full_call, times
+from agentlib.views.describe import counted, times
 
 __all__ = ["EXERCISE", "other_work", "turned_round"]
 
@@ -125,7 +125,7 @@ def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
     """One run must end with its third identical request, which is not run."""
     stop_at = log.facts["stop_at"]
     last = log.facts["requests"][stop_at - 1]
-    what = f"{full_call(last['tool'], last['input'])}{order}"
+    what = f"{request_words(last)}{order}"
     asked = len(log.asks)
     runs = len(log.tool_runs)
     if asked < stop_at:
@@ -227,8 +227,8 @@ def other_input_is_work(logs: Logs) -> Fault | None:
     if log.returned.get("stopped") == "repeated call":
         last = requests[len(log.asks) - 1]
         return Fault(
-            f"the run ended as a repeated call at {full_call(last['tool'], last['input'])}, though no "
-            "request had been made three times",
+            f"the run ended as a repeated call at {request_words(last)}, though no request had been made "
+            "three times",
             "What do you count: the tool, the input, or both together?",
         )
     return loops.answers_at_the_end(log, len(requests) + 1)

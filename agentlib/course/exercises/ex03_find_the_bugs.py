@@ -41,8 +41,7 @@ EXERCISE = Exercise(
             "works", 1, "still asks with the goal and runs the tools that were asked for",
             nudge="What did the fragile loop do here that yours no longer does?",
             hint=(
-                "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no "
-                "end."
+                "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no end."
             ),
             judge=asks_and_runs,
             details="You may copy the fragile loop and begin from there; *Try it* stops what does not end.",

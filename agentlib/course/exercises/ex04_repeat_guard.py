@@ -3,15 +3,22 @@
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.evidence import crash, is_request, is_result, requests_in, results_in
+from agentlib.course.checking.evidence import (
+    crash,
+    is_request,
+    is_result,
+    request_words,
+    requests_in,
+    results_in,
+    shown,
+)
 from agentlib.course.checking.fake_data import World, tools_of
-from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.ex02_three_stops import far_apart, other_work, turned_round
 from agentlib.course.exercises.loops import agent, script
 from agentlib.messages import Entry, answer, ask, json_text
-from agentlib.views.describe import counted, full_call, sketch, times
+from agentlib.views.describe import counted, sketch, times
 
 __all__ = ["EXERCISE"]
 
@@ -101,7 +108,7 @@ def other_input_is_work(logs: Logs) -> Fault | None:
 
 def _repeat_words(log: Log) -> str:
     request = log.facts["requests"][log.facts["repeat_at"] - 1]
-    return full_call(request["tool"], request["input"])
+    return request_words(request)
 
 
 def _held_back(log: Log) -> Fault | None:
@@ -184,15 +191,14 @@ def _in_other_runs(logs: Logs) -> Fault | None:
     if len(results) == 2 and results[0] == results[1] and not told:
         return Fault(
             f"{_repeat_words(log)}, a tool that is not there, was asked for a second time; the model read "
-            f"the same result again: {shortened(json_text(results[1]))}",
+            f"the same result again: {shown(results[1])}",
             "Is the guard passed by a request for an unknown tool? It comes before you look for the tool.",
         )
     log = logs["new after a repeat"]
     new = log.facts["requests"][-1]
     if len(log.asks) > 3 and len(log.tool_runs) < 2:
         return Fault(
-            f"after a repeat was held back, {full_call(new['tool'], new['input'])} was asked for, a new "
-            "request; no tool ran",
+            f"after a repeat was held back, {request_words(new)} was asked for, a new request; no tool ran",
             "Which requests are held back once there was a repeat: that one, or all of them?",
         )
     return None
@@ -266,7 +272,7 @@ def _result_of_the_repeat(log: Log) -> Fault | None:
     wrapped = isinstance(result, dict) and list(result.values()) == [first]
     if result == first or wrapped or not result:
         return Fault(
-            f"the result of the second request is {shortened(json_text(result))}, as if it had been run",
+            f"the result of the second request is {shown(result)}, as if it had been run",
             "The result has to say that the request was not run again.",
         )
     return None
@@ -306,7 +312,7 @@ def _note(log: Log) -> Fault | None:
     told = results_in(history)[-1]
     if isinstance(told, str) and note.strip(" .!").lower() == told.strip(" .!").lower():
         return Fault(
-            f"the note says the same as the result: {shortened(json_text(note))}",
+            f"the note says the same as the result: {shown(note)}",
             "The result says what was not done. The note says what to do now: answer, or say that you "
             "cannot.",
         )
@@ -372,8 +378,8 @@ EXERCISE = Exercise(
             judge=second_is_held_back,
             needs=WORKS,
             details=(
-                "The second request is not run, whatever the first one gave: also when the tool failed, "
-                "gave `None`, or is not there. A new request that comes later is run as usual."
+                "The second request is not run, whatever the first one gave: also when the tool failed, gave "
+                "`None`, or is not there. A new request that comes later is run as usual."
             ),
         ),
         Criterion(
@@ -416,8 +422,8 @@ EXERCISE = Exercise(
             "ends", 1, 'ends "answered" if the model then answers, and "step limit" if it goes on',
             nudge="Run it on paper with a model that repeats itself five times. How often does the tool run?",
             hint=(
-                "The guard changes what the model reads, never how the run ends: answer and limit stay as "
-                "in ex01."
+                "The guard changes what the model reads, never how the run ends: answer and limit stay as in "
+                "ex01."
             ),
             judge=ends_either_way,
             needs=(*HELD, "told", "note"),

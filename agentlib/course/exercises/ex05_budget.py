@@ -3,9 +3,8 @@
 import re
 from random import Random
 
-from agentlib.course.checking.evidence import crash, wrong_end
+from agentlib.course.checking.evidence import crash, shortened, wrong_end
 from agentlib.course.checking.fake_data import World
-from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.loops import endless
@@ -78,7 +77,7 @@ def counts_coins(logs: Logs) -> Fault | None:
 
 def _coins(log: Log, end: str) -> Fault | None:
     """One run must give back what its calls cost. end: how it ended, "answer" or the name of a limit."""
-    wanted = coins_of(log)
+    expected = coins_of(log)
     if "coins" not in log.returned:
         where = "the one with the answer" if end == "answer" else f"the one at the {end}"
         return Fault(
@@ -86,14 +85,14 @@ def _coins(log: Log, end: str) -> Fault | None:
             f'Every dict that you return needs "coins", also {where}.',
         )
     coins = log.returned["coins"]
-    if coins == wanted and type(coins) is int:
+    if coins == expected and type(coins) is int:
         return None
     read = [str(len(history)) for history in log.histories]
-    costs = f"{' + '.join(read)} entries, {wanted} in all" if len(read) > 1 else f"{wanted} entry"
+    costs = f"{' + '.join(read)} entries, {expected} in all" if len(read) > 1 else f"{expected} entry"
     seen = f'the {counted(len(read), "call")} read {costs}, but "coins" was {json_text(coins)}'
     if not read:
         seen = f'no call was made, but "coins" was {json_text(coins)}'
-    if end != "answer" and coins == wanted + 2 * len(read) + 1:
+    if end != "answer" and coins == expected + 2 * len(read) + 1:
         return Fault(
             seen,
             "A call that is not made costs nothing. Do you add the cost before you know that the call is "

@@ -5,9 +5,18 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.evidence import crash, is_request, is_result, requests_in, results_in, same_call
+from agentlib.course.checking.evidence import (
+    crash,
+    is_request,
+    is_result,
+    request_words,
+    requests_in,
+    results_in,
+    same_call,
+    shown,
+    what_came_back,
+)
 from agentlib.course.checking.fake_data import World, interrupt, tools_of
-from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Called, Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.loops import agent, script
@@ -126,35 +135,35 @@ def runs_all(logs: Logs) -> Fault | None:
     """Every request of a batch runs once, with its input, before the model is asked again."""
     log = logs["batches"]
     for number, reply in enumerate(log.facts["replies"]):
-        wanted = _calls(reply)
+        expected = _calls(reply)
         ran = _runs_after(log, number)
         if ran is None:
             return crash(log) or Fault(
                 f"the model was asked {times(len(log.asks))}; reply {number + 1} was not asked for any more, "
-                f"and the function returned {shortened(json_text(log.outcome.get('returned')))}"
+                f"and the function returned {what_came_back(log)}"
             )
-        if _counted((run.tool, run.kwargs) for run in ran) != _counted(_pair(call) for call in wanted):
-            return _wrong_runs(log, number, wanted, ran)
+        if _counted((run.tool, run.kwargs) for run in ran) != _counted(_pair(call) for call in expected):
+            return _wrong_runs(log, number, expected, ran)
     return None
 
 
-def _wrong_runs(log: Log, number: int, wanted: list[Entry], ran: list[Called]) -> Fault:
-    many = f"reply {number + 1} made {len(wanted)} request{'s' if len(wanted) > 1 else ''}"
+def _wrong_runs(log: Log, number: int, expected: list[Entry], ran: list[Called]) -> Fault:
+    many = f"reply {number + 1} made {len(expected)} request{'s' if len(expected) > 1 else ''}"
     fault = crash(log) if len(log.asks) == number + 1 else None
-    if fault is not None and len(ran) < len(wanted):
+    if fault is not None and len(ran) < len(expected):
         return Fault(f"{many}; {len(ran)} ran, then: {fault.seen}", fault.hint)
     got = ", ".join(full_call(run.tool, run.kwargs) for run in ran) or "nothing"
-    if len(ran) > len(wanted):
+    if len(ran) > len(expected):
         return Fault(
             f"{many}; {len(ran)} ran: {got}", "Each request runs once. Is a tool called in two places?"
         )
-    left = _counted(_pair(call) for call in wanted) - _counted((run.tool, run.kwargs) for run in ran)
-    out = [call for call in wanted if _key(*_pair(call)) in left]
+    left = _counted(_pair(call) for call in expected) - _counted((run.tool, run.kwargs) for run in ran)
+    out = [call for call in expected if _key(*_pair(call)) in left]
     before = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
     if any(len([one for one in before if _pair(one) == _pair(call)]) > 1 for call in out):
         return Fault(
-            f"{many}; what ran was: {got}; {full_call(*_pair(out[0]))} had been asked for before and was "
-            "left out",
+            f"{many}; what ran was: {got}; {request_words(out[0])} had been asked for before and was left "
+            "out",
             "A request that equals another one is a request of its own: it runs, and has its own result.",
         )
     later = _runs_after(log, number + 1) or []
@@ -165,8 +174,8 @@ def _wrong_runs(log: Log, number: int, wanted: list[Entry], ran: list[Called]) -
         )
     if any(call.get("id") in _ids_before(log, number) for call in out):
         return Fault(
-            f"{many}; what ran was: {got}; {full_call(*_pair(out[0]))} with the id "
-            f"{json_text(out[0].get('id'))} was left out",
+            f"{many}; what ran was: {got}; {request_words(out[0])} with the id {json_text(out[0].get('id'))} "
+            "was left out",
             OWN_REPLY,
         )
     return Fault(f"{many}; what ran was: {got}", '`reply["calls"]` is a list. What goes round over it?')
@@ -205,7 +214,7 @@ def _answered(log: Log, ids_count: bool = True) -> Fault | None:
                 return Fault(f"{what}; then: {fault.seen}", fault.hint)
             return Fault(
                 f"{what}; after that the model was not asked again, and the function returned "
-                f"{shortened(json_text(log.outcome.get('returned')))}",
+                f"{what_came_back(log)}",
                 "A result is no end. What has to happen after it, so that the model can read it?",
             )
         history = log.histories[number + 1]
@@ -218,7 +227,7 @@ def _answered(log: Log, ids_count: bool = True) -> Fault | None:
         if results and behind != results:
             other = next(entry for entry in behind if not is_result(entry))
             return Fault(
-                f"{read}; {shortened(json_text(other))} stands between the reply and its results",
+                f"{read}; {shown(other)} stands between the reply and its results",
                 "The results follow their reply directly. A note can stand behind the last one.",
             )
         for place, before in enumerate(earlier):
@@ -235,7 +244,7 @@ def _answered(log: Log, ids_count: bool = True) -> Fault | None:
             had = [call.get("id") for call in requests_in([parts[number][0]])]
             if had != [call["id"] for call in calls]:
                 return Fault(
-                    f"{what}; in the history its requests have the ids {shortened(json_text(had))}",
+                    f"{what}; in the history its requests have the ids {shown(had)}",
                     "The reply goes into the history as it came, ids and all.",
                 )
         earlier.append(results)
@@ -255,17 +264,17 @@ def _parts(history: list[Any]) -> list[tuple[Entry, list[Entry]]]:
 
 def _recorded(log: Log, number: int, history: list[Any], read: str) -> Fault | None:
     """Every reply so far must stand in the history once, in one piece."""
-    wanted = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
+    expected = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
     made = requests_in(history)
     parts = _parts(history)
     pieces = len(parts) - number
-    if len(made) > len(wanted):
+    if len(made) > len(expected):
         return Fault(
-            f"{read}; {len(made)} requests stand there, and {len(wanted)} were made",
+            f"{read}; {len(made)} requests stand there, and {len(expected)} were made",
             "Each reply goes into the history once. How many lines put it, or its requests, in?",
         )
-    if len(made) < len(wanted) or not all(
-        same_call(have, want["tool"], want["input"]) for have, want in zip(made, wanted, strict=True)
+    if len(made) < len(expected) or not all(
+        same_call(have, one["tool"], one["input"]) for have, one in zip(made, expected, strict=True)
     ):
         return Fault(
             f"{read}; the requests themselves are not all there",
@@ -303,7 +312,7 @@ def _results_fit(log: Log, number: int, results: list[Entry], what: str, ids_cou
     runs = list(_runs_after(log, number) or [])
     unused = list(runs)
     for call, entry in zip(calls, results, strict=True):
-        asked = full_call(*_pair(call))
+        asked = request_words(call)
         run = next((one for one in unused if _tells(entry, call, one)), None)
         if run is not None:
             unused.remove(run)
@@ -358,7 +367,7 @@ def _wrong_result(
     what: str,
     ids_count: bool,
 ) -> Fault:
-    asked = full_call(*_pair(call))
+    asked = request_words(call)
     mine = [run for run in runs if same_call(call, run.tool, run.kwargs)]
     moved = [one for one in results if any(_tells(one, call, run) for run in mine)]
     if moved and entry.get("id") == call.get("id") and ids_count:
@@ -376,17 +385,17 @@ def _wrong_result(
     if "result" not in entry:
         keys = ", ".join(map(repr, entry))
         return Fault(f'{what}; the entry for {asked} has the keys {keys}, and no "result"')
-    came = shortened(json_text(entry["result"]))
+    got = shown(entry["result"])
     if not mine:
-        return Fault(f"{what}; {asked} did not run, and its result is {came}")
+        return Fault(f"{what}; {asked} did not run, and its result is {got}")
     if "raises" in mine[0].answer:
         message = mine[0].answer["raises"]["message"]
-        return Fault(f"{what}; {asked} failed with {json_text(message)}, and its result is {came}")
+        return Fault(f"{what}; {asked} failed with {json_text(message)}, and its result is {got}")
     gave = mine[0].answer.get("gave")
     hint = "What the tool gave goes into the history as it is."
     if isinstance(entry["result"], str) and not isinstance(gave, str):
         hint = 'What the tool gave goes into the history as it is, not as a text: `"result": result`.'
-    return Fault(f"{what}; {asked} gave {shortened(json_text(gave))}, and its result is {came}", hint)
+    return Fault(f"{what}; {asked} gave {shown(gave)}, and its result is {got}", hint)
 
 
 def answers_each(logs: Logs) -> Fault | None:
@@ -439,9 +448,7 @@ def ends_well(logs: Logs) -> Fault | None:
         return fault
     log = logs["interrupt in a batch"]
     if "interrupted" not in log.outcome:
-        then = crash(log) or Fault(
-            f"the function returned {shortened(json_text(log.outcome.get('returned')))}"
-        )
+        then = crash(log) or Fault(f"the function returned {what_came_back(log)}")
         return Fault(f"a person pressed Ctrl-C in the middle of a batch; then: {then.seen}")
     pressed = next(place for place, call in enumerate(log.calls) if "interrupt" in call.answer)
     if log.calls[pressed + 1 :]:

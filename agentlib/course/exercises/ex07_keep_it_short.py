@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.evidence import crash, is_request, is_result
+from agentlib.course.checking.evidence import crash, is_request, is_result, shortened, shown
 from agentlib.course.checking.fake_data import THINGS, World
-from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.messages import Entry, answer, ask_together, json_text, user
 from agentlib.views.describe import sketch
@@ -168,7 +167,7 @@ def _came_back_whole(log: Log) -> Fault | None:
     fault = crash(log)
     if fault is not None and "raised" in log.outcome:
         return Fault(
-            f"given the result {shortened(json_text(result))}: {fault.seen}",
+            f"given the result {shown(result)}: {fault.seen}",
             "A result may be a text, a number, a list or a dict. Which of them can your line work with?",
         )
     if fault is not None:
@@ -178,11 +177,9 @@ def _came_back_whole(log: Log) -> Fault | None:
     size = len(_as_texts(result)[0])
     seen = f"a result of {size} characters came back as "
     if value in [*_as_texts(result), str(result)]:
-        return Fault(
-            f"{seen}the text {shortened(json_text(value))}; it was {shortened(json_text(result))}", AS_IT_IS
-        )
+        return Fault(f"{seen}the text {shown(value)}; it was {shown(result)}", AS_IT_IS)
     return Fault(
-        f"{seen}{shortened(json_text(value))}, with max_chars={log.facts['limit']}",
+        f"{seen}{shown(value)}, with max_chars={log.facts['limit']}",
         "A result that fits is not touched. Exactly max_chars characters still fit.",
     )
 
@@ -229,11 +226,11 @@ def picks_fields(logs: Logs) -> Fault | None:
         if fault := _picked(log, logs["wide dict, picked fits"]):
             return Fault(f"{what} {fault.seen}", fault.hint)
     log = logs["picked and too long"]
-    size = len(json.dumps(_wanted(log)))
+    size = len(json.dumps(_picked_fields(log)))
     if crash(log) is None and not isinstance(_value(log), str):
         return Fault(
             f"what keep={json_text(log.facts['keep'])} names is {size} characters long, with "
-            f"max_chars={log.facts['limit']}; it came back as {shortened(json_text(_value(log)))}",
+            f"max_chars={log.facts['limit']}; it came back as {shown(_value(log))}",
             "What was picked may still be too long. First pick, then look at the length.",
         )
     log = logs["no fields named"]
@@ -248,26 +245,26 @@ def picks_fields(logs: Logs) -> Fault | None:
     return None
 
 
-def _wanted(log: Log) -> Entry:
+def _picked_fields(log: Log) -> Entry:
     return {key: log.facts["result"][key] for key in log.facts["keep"] if key in log.facts["result"]}
 
 
 def _picked(log: Log, too_long: Log) -> Fault | None:
     """The fields that `keep` names must come back, in a new dict. too_long: a dict that has to be shorter."""
-    wanted, value = _wanted(log), _value(log)
-    gave = f"gave {shortened(json_text(value))}"
-    if value == wanted:
+    expected, value = _picked_fields(log), _value(log)
+    gave = f"gave {shown(value)}"
+    if value == expected:
         if not log.outcome.get("changed"):
             return None
         return Fault(
             "took fields out of the dict that was given",
             "That dict belongs to the caller. Put the fields that are named into a new one.",
         )
-    if isinstance(value, str) and value in [*_as_texts(wanted), str(wanted)]:
-        return Fault(f"gave the text {shortened(json_text(value))}, not a dict", AS_IT_IS)
+    if isinstance(value, str) and value in [*_as_texts(expected), str(expected)]:
+        return Fault(f"gave the text {shown(value)}, not a dict", AS_IT_IS)
     if value == log.facts["result"] and _value(too_long) in (
-        _wanted(too_long),
-        *_as_texts(_wanted(too_long)),
+        _picked_fields(too_long),
+        *_as_texts(_picked_fields(too_long)),
     ):
         return Fault(
             f"{gave}, the whole dict, which fits",
@@ -295,7 +292,7 @@ class Cut:
     """
 
     text: str
-    came: str
+    got: str
     start: int
     end: int
     between: str
@@ -306,28 +303,26 @@ def _cut(log: Log) -> Cut | Fault:
     """The text as it was, and what came back of it."""
     if fault := crash(log):
         return fault
-    result, came = log.facts["result"], _value(log)
-    if not isinstance(came, str):
+    result, got = log.facts["result"], _value(log)
+    if not isinstance(got, str):
         return Fault(
-            f"a result that is too long came back as {shortened(json_text(came))}, which is no text",
+            f"a result that is too long came back as {shown(got)}, which is no text",
             "What is cut comes back as text; a dict is written as text first, with `json.dumps`.",
         )
-    text = max(_as_texts(result), key=lambda text: sum(_ends(text, came)))
-    if sum(_ends(str(result), came)) > sum(_ends(text, came)):
+    text = max(_as_texts(result), key=lambda text: sum(_ends(text, got)))
+    if sum(_ends(str(result), got)) > sum(_ends(text, got)):
         return Fault(
-            f"a dict came back as {shortened(came)}, which is not the start of its JSON text",
+            f"a dict came back as {shortened(got)}, which is not the start of its JSON text",
             "`str` writes a dict as Python does, with single quotes. Which function writes JSON?",
         )
     probe = log.facts["limit"] // 5
-    first, last = came.find(text[:probe]), came.rfind(text[-probe:])
+    first, last = got.find(text[:probe]), got.rfind(text[-probe:])
     before = first if 0 < first <= NOTE_CHARS else 0
-    behind = len(came) - last - probe if last >= 0 else 0
+    behind = len(got) - last - probe if last >= 0 else 0
     behind = behind if behind <= NOTE_CHARS else 0
-    body = came[before : len(came) - behind]
+    body = got[before : len(got) - behind]
     start, end = _ends(text, body)
-    return Cut(
-        text, came, start, end, body[start : len(body) - end], (came[:before], came[len(came) - behind :])
-    )
+    return Cut(text, got, start, end, body[start : len(body) - end], (got[:before], got[len(got) - behind :]))
 
 
 ONE_ROOM = "max_chars is the room for both ends together. How much is one half of it?"
@@ -342,8 +337,8 @@ def keeps_both_ends(logs: Logs) -> Fault | None:
         if isinstance(cut, Fault):
             return cut
         size, start, end = len(cut.text), cut.start, cut.end
-        if len(cut.came) > limit + NOTE_CHARS:
-            return Fault(f"{size} characters became {len(cut.came)}, with max_chars={limit}", ONE_ROOM)
+        if len(cut.got) > limit + NOTE_CHARS:
+            return Fault(f"{size} characters became {len(cut.got)}, with max_chars={limit}", ONE_ROOM)
         kept = f"of {size} characters the first {start} and the last {end} are kept, with max_chars={limit}"
         if start < limit // 5 or end < limit // 5:
             lost = "start" if start < limit // 5 else "end"
@@ -374,12 +369,12 @@ def says_how_much(logs: Logs) -> Fault | None:
                 (cut.outside[0], "before") if _numbers(cut.outside[0]) else (cut.outside[1], "behind")
             )
             return Fault(
-                f"the note {shortened(json_text(side))} stands {place} both ends, not between them",
+                f"the note {shown(side)} stands {place} both ends, not between them",
                 "The note stands where the gap is: the first half, the note, the last half.",
             )
         seen = f"{left_out} characters are left out, with max_chars={log.facts['limit']}"
         if not numbers:
-            return Fault(f"{seen}; between the two ends stands {shortened(json_text(cut.between))}")
+            return Fault(f"{seen}; between the two ends stands {shown(cut.between)}")
         # A sign of the note may be the same as the one that stood there, but not where the letters are odd.
         slack = 3 if name == "wide dict" else 0
         if all(abs(number - left_out) > slack for number in numbers):
@@ -406,7 +401,7 @@ def _compacted(log: Log) -> list[Any] | Fault:
         return fault
     value = _value(log)
     if not isinstance(value, list):
-        return Fault(f"compact gave {shortened(json_text(value))}, which is no list")
+        return Fault(f"compact gave {shown(value)}, which is no list")
     return value
 
 
@@ -460,7 +455,7 @@ def _kept_right(log: Log) -> Fault | None:
     goal, kept = log.facts["goal"], log.facts["kept"]
     if not value or value[0] != goal:
         return Fault(
-            f"{what}: the first entry is {shortened(json_text(value[0] if value else None))}",
+            f"{what}: the first entry is {shown(value[0] if value else None)}",
             "The goal stays first, word for word.",
         )
     if value[-len(kept) :] != kept:
@@ -511,9 +506,9 @@ def _summarised(log: Log) -> Fault | None:
         return Fault(f"summarise was called {len(log.calls)} times; once, with all old entries, is enough")
     given = log.calls[0].args[0] if log.calls[0].args else None
     if not isinstance(given, list) or any(entry not in given for entry in log.facts["old"]):
-        shown = sketch(given) if isinstance(given, list) else shortened(json_text(given))
+        got = sketch(given) if isinstance(given, list) else shown(given)
         return Fault(
-            f"summarise got {shown}; the old entries are {sketch(log.facts['old'])}",
+            f"summarise got {got}; the old entries are {sketch(log.facts['old'])}",
             "What is taken out has to be in what summarise reads, or it is lost.",
         )
     if any(entry in given for entry in log.facts["kept"]):
@@ -538,12 +533,12 @@ def _summarised(log: Log) -> Fault | None:
     entry = next(one for one in middle if log.facts["summary"] in json.dumps(one, ensure_ascii=False))
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str) or "role" not in entry:
         return Fault(
-            f"the summary stands in {shortened(json_text(entry))}",
+            f"the summary stands in {shown(entry)}",
             'A summary is an entry like a note: `{"role": "user", "text": ...}`.',
         )
     if entry["role"] != "user":
         return Fault(
-            f"the summary has the role {json_text(entry['role'])}: {shortened(json_text(entry))}",
+            f"the summary has the role {json_text(entry['role'])}: {shown(entry)}",
             'The model did not say this; the loop did. Its own notes have the role "user", as the goal has.',
         )
     if len(middle) > 1:
@@ -614,16 +609,16 @@ EXERCISE = Exercise(
             ),
             judge=leaves_what_fits,
             details=(
-                "Exactly `max_chars` characters still fit. Where `keep` is given, it is what was picked "
-                "that has to fit (Part 2)."
+                "Exactly `max_chars` characters still fit. Where `keep` is given, it is what was picked that "
+                "has to fit (Part 2)."
             ),
         ),
         Criterion(
             "fields", 2, "trim picks the fields named in keep out of a dict",
             nudge="Which fields of a dict of a hundred does the next decision need?",
             hint=(
-                "`{name: result[name] for name in keep if name in result}`, if the result is a dict and "
-                "keep is given."
+                "`{name: result[name] for name in keep if name in result}`, if the result is a dict and keep "
+                "is given."
             ),
             judge=picks_fields,
             needs=("fits",),
@@ -673,9 +668,9 @@ EXERCISE = Exercise(
             judge=puts_the_summary_in,
             needs=("nothing_old", "last_steps"),
             details=(
-                "`summarise` is called once, with a list of all old entries, without the goal; it gives "
-                "back a text. What stands between the goal and the first step is old too: a summary from "
-                "before, for example."
+                "`summarise` is called once, with a list of all old entries, without the goal; it gives back "
+                "a text. What stands between the goal and the first step is old too: a summary from before, "
+                "for example."
             ),
         ),
         Criterion(

@@ -5,9 +5,8 @@ from random import Random
 from typing import Any
 
 from agentlib.course.checking.cases import Case, by_cases, scenarios_of
-from agentlib.course.checking.evidence import crash
+from agentlib.course.checking.evidence import crash, shown
 from agentlib.course.checking.fake_data import World
-from agentlib.course.checking.simulator import shortened
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.messages import Entry, ask_together, error_result, json_text, user
 
@@ -102,12 +101,12 @@ def _problems(log: Log) -> list[Any] | Fault:
     value = log.outcome["returned"]
     if not isinstance(value, list):
         return Fault(
-            f"judge gave {shortened(json_text(value))}, which is no list",
+            f"judge gave {shown(value)}, which is no list",
             "What comes back is a list of problems; a good run gives an empty one.",
         )
     if any(not item or isinstance(item, (bool, int, float)) for item in value):
         return Fault(
-            f"judge gave {shortened(json_text(value))}",
+            f"judge gave {shown(value)}",
             "A problem is told in words, so that a reader knows what is wrong.",
         )
     return value
@@ -119,7 +118,7 @@ def good(log: Log, case: Case) -> Fault | None:
     if isinstance(problems, Fault):
         return Fault(f"a good run, {case.name}: {problems.seen}", problems.hint)
     if problems:
-        said = shortened(json_text(problems[0]))
+        said = shown(problems[0])
         return Fault(f"a good run, {case.name}, was refused: {said} ({_in_words(log)})", case.say)
     return None
 
@@ -149,7 +148,7 @@ def played(log: Log, case: Case) -> None:
 
 def _in_words(log: Log) -> str:
     run = log.facts["run"]
-    stopped, answer = json_text(run["stopped"]), shortened(json_text(run["answer"]))
+    stopped, answer = json_text(run["stopped"]), shown(run["answer"])
     return f"steps {run['steps']}, stopped {stopped}, answer {answer}"
 
 
@@ -470,7 +469,7 @@ def _left_over(logs: Logs) -> Fault | None:
     if isinstance(first, Fault) or isinstance(again, Fault) or len(again) <= len(first):
         return None
     return Fault(
-        f"a good run, judged once more after a bad one, was refused: {shortened(json_text(again[-1]))}",
+        f"a good run, judged once more after a bad one, was refused: {shown(again[-1])}",
         "Something is left over from the run before. Where is your list made: inside the function?",
     )
 

@@ -8,15 +8,15 @@ from random import Random
 from typing import Any
 
 from agentlib.costs import estimate_tokens
-from agentlib.course.checking.evidence import crash, requests_in, same_call
+from agentlib.course.checking.evidence import crash, request_words, requests_in, same_call, what_came_back
 from agentlib.course.checking.fake_data import interrupt
-from agentlib.course.checking.simulator import TOO_OFTEN, shortened
+from agentlib.course.checking.simulator import TOO_OFTEN
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
 from agentlib.course.exercises.loops import interrupt_leaves
 from agentlib.labs import invoices
 from agentlib.labs.invoices import MAX_STEPS, MAX_TOKENS, MAX_USD, PRICE, Batch, make_batch
 from agentlib.messages import Entry, ask, call_key, json_text
-from agentlib.views.describe import counted, full_call, sketch, times
+from agentlib.views.describe import counted, sketch, times
 
 __all__ = ["EXERCISE"]
 
@@ -190,7 +190,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
 def _how_it_ended(log: Log) -> str:
     if fault := crash(log):
         return fault.seen
-    return f"it returned {shortened(json_text(log.outcome.get('returned')))}"
+    return f"it returned {what_came_back(log)}"
 
 
 def _out_of_sight(log: Log) -> Fault | None:
@@ -206,7 +206,7 @@ def _out_of_sight(log: Log) -> Fault | None:
     for event in meter.forgotten:
         # The invoice without a payment is asked for until all else is out of sight, where nobody steps in.
         if event.told or event.request["input"].get("invoice") != stuck:
-            asked = full_call(event.request["tool"], event.request["input"])
+            asked = request_words(event.request)
             return Fault(
                 f"call {event.number} read {sketch(event.history)}; {asked} of call {event.before} was out "
                 "of sight, so the model asked for it again",
@@ -285,11 +285,11 @@ def _unasked(log: Log, what: str) -> Fault | None:
     """A tool that ran more often than the model asked for it. what: what came of that."""
     replies = [call.answer["gave"] for call in log.asks if "gave" in call.answer]
     for tool in ("flag_invoice", "record_match"):
-        wanted = sum(reply.get("tool") == tool for reply in replies)
+        asked = sum(reply.get("tool") == tool for reply in replies)
         run = sum(name == tool for name, _ in log.tool_runs)
-        if run > wanted:
+        if run > asked:
             return Fault(
-                f"{what}: the model asked for {tool} {times(wanted)}, and it ran {times(run)}",
+                f"{what}: the model asked for {tool} {times(asked)}, and it ran {times(run)}",
                 "Does your loop run a tool that the model did not ask for? It flags through the model: a "
                 "note tells it to.",
             )

@@ -1,6 +1,7 @@
 """What every loop of the course must do: scenarios and criteria that several exercises share."""
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 from agentlib.course.checking.evidence import (
@@ -8,35 +9,24 @@ from agentlib.course.checking.evidence import (
     holds,
     is_result,
     position,
+    request_words,
     requests_in,
     results_in,
+    shown,
+    what_came_back,
     wrong_end,
 )
 from agentlib.course.checking.fake_data import FAILURES, Tool, World, interrupt, tools_of
-from agentlib.course.checking.simulator import TOO_OFTEN, shortened
-from agentlib.course.checking.spec import Criterion, Fault, Log, Logs, Scenario
+from agentlib.course.checking.simulator import TOO_OFTEN
+from agentlib.course.checking.spec import Criterion, Fault, Log, Logs, Scenario, first_fault
 from agentlib.messages import Entry, answer, ask, json_text, short
 from agentlib.views.describe import counted, full_call, sketch, times
 
 __all__ = [
-    "agent",
-    "answers_at_the_end",
-    "at_the_limit",
-    "begins_with_the_goal",
-    "endless",
-    "ends_with_the_answer",
-    "errand",
-    "fails_well",
-    "failures_become_results",
-    "interrupt_leaves",
-    "keeps_requests",
-    "keeps_results",
-    "loop_scenarios",
-    "runs_the_tool",
-    "script",
-    "still_a_loop",
-    "stops_at_the_limit",
-]
+    "agent", "answers_at_the_end", "at_the_limit", "begins_with_the_goal", "endless", "ends_with_the_answer",
+    "errand", "fails_well", "failures_become_results", "interrupt_leaves", "keeps_requests", "keeps_results",
+    "loop_scenarios", "runs_the_tool", "script", "still_a_loop", "stops_at_the_limit",
+]  # fmt: skip
 
 Model = Callable[[list[Entry]], Any]
 
@@ -181,79 +171,80 @@ def loop_scenarios(world: World, default_steps: int = 10, *, own_tools: bool = F
 # --- criteria
 
 
-def begins_with_the_goal(logs: Logs) -> Fault | None:
+def on_both_errands(judge: Callable[[Log], Fault | None]) -> Callable[[Logs], Fault | None]:
+    """Make a judge of one run judge both errands."""
+
+    @wraps(judge)
+    def both(logs: Logs) -> Fault | None:
+        return first_fault(judge(logs[name]) for name in ("errand", "second errand"))
+
+    return both
+
+
+@on_both_errands
+def begins_with_the_goal(log: Log) -> Fault | None:
     """The first call of each run reads the goal and nothing else."""
-    for name in ("errand", "second errand"):
-        log = logs[name]
-        goal = log.facts["goal"]
-        if not log.asks:
-            if fault := crash(log):
-                return fault
-            came = shortened(json_text(log.outcome.get("returned")))
-            return Fault(
-                f"the model was never asked; the function returned {came}",
-                "The model is a function. How do you call it, and with what?",
-            )
-        asked = log.asks[0]
-        if len(asked.args) + len(asked.kwargs) != 1 or not asked.args:
-            return Fault(
-                f"the model was called with {len(asked.args)} positional and "
-                f"{counted(len(asked.kwargs), 'named value')}",
-                "The model takes one thing: the history.",
-            )
-        history = asked.args[0]
-        if not isinstance(history, list):
-            return Fault(
-                f"the first call got {shortened(json_text(history))}, which is no list",
-                "The history is a list of dicts. What is its first entry?",
-            )
-        if len(history) > 1 and isinstance(history[-1], dict) and history[-1].get("text") == goal:
-            return Fault(
-                f"a new run began with {counted(len(history), 'entry', 'entries')}: {sketch(history)}",
-                "Something is left over from the run before. Where is the list made: inside the function, or "
-                "once when it is defined?",
-            )
-        if len(history) != 1:
-            return Fault(f"the first call read {len(history)} entries, not one: {sketch(history)}")
-        entry = history[0]
-        text = entry.get("text") if isinstance(entry, dict) else None
-        if not isinstance(text, str) or goal not in text:
-            return Fault(f'the first entry was {shortened(json_text(entry))}; the goal is not its "text"')
-        if entry.get("role") != "user":
-            return Fault(
-                f'the first entry has the role {json_text(entry.get("role"))}, not "user"',
-                "Who speaks in the first entry? Its `role` says so.",
-            )
-    return None
-
-
-def runs_the_tool(logs: Logs) -> Fault | None:
-    """Each tool that was asked for runs once, with its input, before the model is asked again."""
-    for name in ("errand", "second errand"):
-        log = logs[name]
-        if fault := _runs(log, log.facts["requests"]):
+    goal = log.facts["goal"]
+    if not log.asks:
+        if fault := crash(log):
             return fault
+        return Fault(
+            f"the model was never asked; the function returned {what_came_back(log)}",
+            "The model is a function. How do you call it, and with what?",
+        )
+    asked = log.asks[0]
+    if len(asked.args) + len(asked.kwargs) != 1 or not asked.args:
+        return Fault(
+            f"the model was called with {len(asked.args)} positional and "
+            f"{counted(len(asked.kwargs), 'named value')}",
+            "The model takes one thing: the history.",
+        )
+    history = asked.args[0]
+    if not isinstance(history, list):
+        return Fault(
+            f"the first call got {shown(history)}, which is no list",
+            "The history is a list of dicts. What is its first entry?",
+        )
+    if len(history) > 1 and isinstance(history[-1], dict) and history[-1].get("text") == goal:
+        return Fault(
+            f"a new run began with {counted(len(history), 'entry', 'entries')}: {sketch(history)}",
+            "Something is left over from the run before. Where is the list made: inside the function, or "
+            "once when it is defined?",
+        )
+    if len(history) != 1:
+        return Fault(f"the first call read {len(history)} entries, not one: {sketch(history)}")
+    entry = history[0]
+    text = entry.get("text") if isinstance(entry, dict) else None
+    if not isinstance(text, str) or goal not in text:
+        return Fault(f'the first entry was {shown(entry)}; the goal is not its "text"')
+    if entry.get("role") != "user":
+        return Fault(
+            f'the first entry has the role {json_text(entry.get("role"))}, not "user"',
+            "Who speaks in the first entry? Its `role` says so.",
+        )
     return None
 
 
-def _runs(log: Log, requests: list[Entry]) -> Fault | None:
+@on_both_errands
+def runs_the_tool(log: Log) -> Fault | None:
+    """Each tool that was asked for runs once, with its input, before the model is asked again."""
+    requests = log.facts["requests"]
     known = set(log.scenario.args[1])
     number = 0  # of the request that waits for its tool
     waiting = False
     for call in log.calls:
         if call.name == "model":
             if waiting:
-                wanted = requests[number]
+                request = requests[number]
                 return Fault(
-                    f"the model asked for {full_call(wanted['tool'], wanted['input'])}; no tool ran before "
-                    "it was asked again",
+                    f"the model asked for {request_words(request)}; no tool ran before it was asked again",
                     "Which line calls the tool? Is it reached for every request?",
                 )
             reply = call.answer.get("gave")
             waiting = isinstance(reply, dict) and reply.get("type") == "tool" and reply["tool"] in known
             continue
-        wanted = requests[min(number, len(requests) - 1)]
-        asked = full_call(wanted["tool"], wanted["input"])
+        request = requests[min(number, len(requests) - 1)]
+        asked = request_words(request)
         if not waiting:
             return Fault(
                 f"{call.tool} ran once more though nobody had asked: {full_call(call.tool, call.kwargs)}",
@@ -261,29 +252,26 @@ def _runs(log: Log, requests: list[Entry]) -> Fault | None:
             )
         if call.args:
             return Fault(
-                f"{call.tool} was called with {shortened(json_text(call.args))} in one piece",
+                f"{call.tool} was called with {shown(call.args)} in one piece",
                 "The input is a dict of named arguments. How do you hand a dict to a function as named "
                 "arguments?",
             )
-        if call.tool != wanted["tool"] or json_text(call.kwargs) != json_text(wanted["input"]):
-            if call.tool == wanted["tool"] and call.kwargs == wanted["input"]:
-                pass  # another order of keys is the same input
-            else:
-                return Fault(
-                    f"the model asked for {asked}, but {full_call(call.tool, call.kwargs)} ran",
-                    "The tool's name and its input both come from the reply, unchanged.",
-                )
+        same = json_text(call.kwargs) == json_text(request["input"]) or call.kwargs == request["input"]
+        if call.tool != request["tool"] or not same:
+            return Fault(
+                f"the model asked for {asked}, but {full_call(call.tool, call.kwargs)} ran",
+                "The tool's name and its input both come from the reply, unchanged.",
+            )
         waiting = False
         number += 1
     if waiting:
         fault = crash(log)
-        wanted = requests[number]
-        asked = full_call(wanted["tool"], wanted["input"])
+        request = requests[number]
+        asked = request_words(request)
         if fault is not None:
             return Fault(f"the model asked for {asked}; then: {fault.seen}", fault.hint)
         return Fault(
-            f"the model asked for {asked}; no tool ran, and the function returned "
-            f"{shortened(json_text(log.outcome.get('returned')))}",
+            f"the model asked for {asked}; no tool ran, and the function returned {what_came_back(log)}",
             'A reply whose "type" is "tool" is a request. What does your loop do with it?',
         )
     return None
@@ -299,62 +287,56 @@ def _not_asked_again(log: Log, after: str) -> Fault:
     if fault := crash(log):
         return Fault(f"after {after}: {fault.seen}", fault.hint)
     return Fault(
-        f"after {after} the model was not asked again; the function returned "
-        f"{shortened(json_text(log.outcome.get('returned')))}",
+        f"after {after} the model was not asked again; the function returned {what_came_back(log)}",
         "A result is no end. What has to happen after it, so that the model can read it?",
     )
 
 
-def keeps_requests(logs: Logs) -> Fault | None:
+@on_both_errands
+def keeps_requests(log: Log) -> Fault | None:
     """Every later call reads the requests that the model made before, as they were."""
-    for name in ("errand", "second errand"):
-        log = logs[name]
-        requests = log.facts["requests"]
-        for number in range(len(requests)):
-            history = _next_history(log, number)
-            if history is None:
-                return _not_asked_again(log, f"the result of request {number + 1}")
-            for earlier in range(number + 1):
-                wanted = requests[earlier]
-                place = position(history, wanted["tool"], wanted["input"])
-                asked = full_call(wanted["tool"], wanted["input"])
-                if place < 0:
-                    seen = (
-                        f"call {number + 2} read {sketch(history)}; its own request for {asked} was missing"
-                    )
-                    if not any(_is_the_goal(entry, log) for entry in history):
-                        size = counted(len(history), "entry", "entries")
-                        return Fault(
-                            f"call {number + 2} read {size}: {sketch(history)}; its own request for {asked} "
-                            "was missing, and the goal too",
-                            "What do you hand to the model? Every call reads the whole history, from the "
-                            "goal on.",
-                        )
-                    if earlier < number:
-                        return Fault(
-                            f"call {number + 2} read {sketch(history)}; the earlier request for {asked} was "
-                            "gone",
-                            "The history has to grow. Which line makes it anew, or throws older entries "
-                            "away?",
-                        )
-                    if any(_is_odd(entry, requests) for entry in history):
-                        return Fault(
-                            seen,
-                            "The reply itself goes into the history, whole and unchanged. What stands there "
-                            "in its place?",
-                        )
-                    return Fault(seen)
-                copies = sum(position([entry], wanted["tool"], wanted["input"]) == 0 for entry in history)
-                if copies > 1:
+    requests = log.facts["requests"]
+    for number in range(len(requests)):
+        history = _next_history(log, number)
+        if history is None:
+            return _not_asked_again(log, f"the result of request {number + 1}")
+        for earlier in range(number + 1):
+            request = requests[earlier]
+            place = position(history, request["tool"], request["input"])
+            asked = request_words(request)
+            if place < 0:
+                seen = f"call {number + 2} read {sketch(history)}; its own request for {asked} was missing"
+                if not any(_is_the_goal(entry, log) for entry in history):
+                    size = counted(len(history), "entry", "entries")
                     return Fault(
-                        f"call {number + 2} read {sketch(history)}; one request stands there {times(copies)}",
-                        "Each reply goes into the history once. How many lines put it in?",
+                        f"call {number + 2} read {size}: {sketch(history)}; its own request for {asked} was "
+                        "missing, and the goal too",
+                        "What do you hand to the model? Every call reads the whole history, from the goal "
+                        "on.",
                     )
-            if not _is_the_goal(history[0], log):
+                if earlier < number:
+                    return Fault(
+                        f"call {number + 2} read {sketch(history)}; the earlier request for {asked} was gone",
+                        "The history has to grow. Which line makes it anew, or throws older entries away?",
+                    )
+                if any(_is_odd(entry, requests) for entry in history):
+                    return Fault(
+                        seen,
+                        "The reply itself goes into the history, whole and unchanged. What stands there in "
+                        "its place?",
+                    )
+                return Fault(seen)
+            copies = sum(position([entry], request["tool"], request["input"]) == 0 for entry in history)
+            if copies > 1:
                 return Fault(
-                    f"call {number + 2} read {sketch(history)}; the goal was no longer at the start",
-                    "The model remembers nothing. What does it need in every call, besides the latest news?",
+                    f"call {number + 2} read {sketch(history)}; one request stands there {times(copies)}",
+                    "Each reply goes into the history once. How many lines put it in?",
                 )
+        if not _is_the_goal(history[0], log):
+            return Fault(
+                f"call {number + 2} read {sketch(history)}; the goal was no longer at the start",
+                "The model remembers nothing. What does it need in every call, besides the latest news?",
+            )
     return None
 
 
@@ -369,38 +351,37 @@ def _is_odd(entry: Any, requests: list[Entry]) -> bool:
     return not (known or user or is_result(entry))
 
 
-def keeps_results(logs: Logs) -> Fault | None:
+@on_both_errands
+def keeps_results(log: Log) -> Fault | None:
     """Every later call reads each result behind its request."""
-    for name in ("errand", "second errand"):
-        log = logs[name]
-        requests, results = log.facts["requests"], log.facts["results"]
-        first_read: list[Any] = []
-        for number in range(len(requests)):
-            history = _next_history(log, number) or []
-            if fault := _result_behind(history, number + 2, requests[number], results[number]):
-                return fault
-            kept = results_in(history)
-            if len(kept) < number + 1:
+    requests, results = log.facts["requests"], log.facts["results"]
+    first_read: list[Any] = []
+    for number in range(len(requests)):
+        history = _next_history(log, number) or []
+        if fault := _result_behind(history, number + 2, requests[number], results[number]):
+            return fault
+        kept = results_in(history)
+        if len(kept) < number + 1:
+            return Fault(
+                f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
+                "Earlier results must stay. Which line throws them away?",
+            )
+        if len(kept) > number + 1:
+            return Fault(
+                f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
+                "One request, one result. How many lines put a result into the history?",
+            )
+        for earlier, (before, now) in enumerate(zip(first_read, kept, strict=False)):
+            if json_text(before) != json_text(now):
+                request = requests[earlier]
+                asked = request_words(request)
                 return Fault(
-                    f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
-                    "Earlier results must stay. Which line throws them away?",
+                    f"call {number + 2} read another result for {asked} than the calls before: {shown(now)}, "
+                    f"not {shown(before)}",
+                    "What is in the history stays as it is. Is one and the same dict or list put in again "
+                    "and again? Make a new one for each result.",
                 )
-            if len(kept) > number + 1:
-                return Fault(
-                    f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
-                    "One request, one result. How many lines put a result into the history?",
-                )
-            for earlier, (before, now) in enumerate(zip(first_read, kept, strict=False)):
-                if json_text(before) != json_text(now):
-                    request = requests[earlier]
-                    asked = full_call(request["tool"], request["input"])
-                    return Fault(
-                        f"call {number + 2} read another result for {asked} than the calls before: "
-                        f"{shortened(json_text(now))}, not {shortened(json_text(before))}",
-                        "What is in the history stays as it is. Is one and the same dict or list put in "
-                        "again and again? Make a new one for each result.",
-                    )
-            first_read = kept
+        first_read = kept
     return None
 
 
@@ -409,11 +390,11 @@ def _how_many(results: int, requests: int) -> str:
 
 
 def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -> Fault | None:
-    asked = full_call(request["tool"], request["input"])
+    asked = request_words(request)
     place = position(history, request["tool"], request["input"])
     behind = history[place + 1 :]
     kept = results_in(behind)
-    gave = shortened(json_text(result))
+    gave = shown(result)
     if not kept:
         before = history[:place]
         if is_result(history[place - 1]) and len(results_in(before)) > len(requests_in(before)):
@@ -424,8 +405,7 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
         odd = [entry for entry in behind if isinstance(entry, dict)]
         if odd:
             return Fault(
-                f"call {call} read {sketch(history)}; what stands behind the request is "
-                f"{shortened(json_text(odd[-1]))}",
+                f"call {call} read {sketch(history)}; what stands behind the request is {shown(odd[-1])}",
                 'A result is an entry with the role "tool". Compare yours with the task.',
             )
         if not result:
@@ -450,7 +430,7 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
         )
     if not said_nothing and not any(holds(value, result) for value in kept):
         return Fault(
-            f"the tool gave {gave}; the history holds {shortened(json_text(kept[-1]))}",
+            f"the tool gave {gave}; the history holds {shown(kept[-1])}",
             "What the tool gave goes into the history. Even 0 is a result."
             if result == 0
             else "What the tool gave goes into the history. What stands there in its place?",
@@ -460,7 +440,7 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
 
 def in_python(value: Any) -> str:
     """Write a value as it stands in the learner's code, in a few words."""
-    return shortened(json_text(value)) if isinstance(value, (str, dict, list)) else str(value)
+    return shown(value) if isinstance(value, (str, dict, list)) else str(value)
 
 
 def still_a_loop(logs: Logs) -> Fault | None:
@@ -479,13 +459,10 @@ def fails_well(logs: Logs) -> Fault | None:
     return failures_become_results(logs) or interrupt_leaves(logs)
 
 
-def ends_with_the_answer(logs: Logs) -> Fault | None:
+@on_both_errands
+def ends_with_the_answer(log: Log) -> Fault | None:
     """The answer ends the run, at once, with the dict that the task asks for."""
-    for name in ("errand", "second errand"):
-        log = logs[name]
-        if fault := answers_at_the_end(log, len(log.facts["requests"]) + 1):
-            return fault
-    return None
+    return answers_at_the_end(log, len(log.facts["requests"]) + 1)
 
 
 def answers_at_the_end(log: Log, steps: int) -> Fault | None:
@@ -500,10 +477,9 @@ def answers_at_the_end(log: Log, steps: int) -> Fault | None:
 
 def stops_at_the_limit(logs: Logs) -> Fault | None:
     """Never more than max_steps calls, never fewer, and an honest end."""
-    for name in ("endless", "one step", "many steps", "default limit"):
-        log = logs[name]
-        if fault := at_the_limit(log, log.facts["limit"]):
-            return fault
+    names = "endless", "one step", "many steps", "default limit"
+    if fault := first_fault(at_the_limit(logs[name], logs[name].facts["limit"]) for name in names):
+        return fault
     log = logs["answer at the last step"]
     steps = len(log.facts["requests"]) + 1
     if log.returned.get("stopped") == "step limit" or len(log.asks) < steps:
@@ -581,7 +557,7 @@ def _tool_failures(log: Log) -> Fault | None:
             )
         if message not in str(kept[-1]) and message not in json_text(kept[-1]):
             return Fault(
-                f"{what}; the result that the model reads is {shortened(json_text(kept[-1]))}",
+                f"{what}; the result that the model reads is {shown(kept[-1])}",
                 "The tool's own message says what went wrong; the model needs these very words. Where do "
                 "they get lost?",
             )
@@ -595,8 +571,7 @@ def _end_after_failure(log: Log, what: str) -> Fault:
             "A failing tool must not end the run. Which line can raise, and what stands around it?",
         )
     return Fault(
-        f"{what}; after that the model was not asked again, and the function returned "
-        f"{shortened(json_text(log.outcome.get('returned')))}",
+        f"{what}; after that the model was not asked again, and the function returned {what_came_back(log)}",
         "A failure is a result like any other: record it and let the model read it.",
     )
 
@@ -624,7 +599,7 @@ def _unknown(log: Log) -> Fault | None:
         )
     if facts["missing"] not in json_text(kept[-1]):
         return Fault(
-            f"{what}; the result that the model reads is {shortened(json_text(kept[-1]))}",
+            f"{what}; the result that the model reads is {shown(kept[-1])}",
             "Say in the result which name was unknown.",
         )
     second = _next_history(log, 1)
@@ -643,7 +618,7 @@ def interrupt_leaves(logs: Logs) -> Fault | None:
         if "interrupted" in log.outcome:
             then = "it went on, and only a later one ended it"
         elif "returned" in log.outcome:
-            then = f"the function returned {shortened(json_text(log.outcome['returned']))}"
+            then = f"the function returned {what_came_back(log)}"
         else:
             fault = crash(log)
             then = fault.seen if fault else "it went on"
