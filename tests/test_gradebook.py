@@ -22,7 +22,7 @@ from agentlib.course.grading import (
     temporary_sandbox_root,
     write_results,
 )
-from agentlib.course.grading.gradebook import read_rows
+from agentlib.course.grading.export import read_rows
 
 pytest.importorskip(
     "nbgrader",

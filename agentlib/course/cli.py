@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from agentlib.course.check_command import add_check
-from agentlib.course.grading.commands import add_grade
-from agentlib.course.grading.gradebook import add_gradebook
+from agentlib.course.grading.commands import add_grade, add_gradebook
 from agentlib.course.lab import add_lab
 from agentlib.course.record import add_record
 from agentlib.course.reset_command import add_reset

@@ -4,9 +4,9 @@
 """
 
 from agentlib.course.grading.batch import Batch, grade_folder
+from agentlib.course.grading.export import write_results
 from agentlib.course.grading.grade import Row, grade_notebook
 from agentlib.course.grading.limits import Limits
-from agentlib.course.grading.results import write_results
 from agentlib.course.grading.sandbox import BACKENDS, Backend
 from agentlib.course.grading.sandbox_root import SandboxRoot, make_sandbox_root, temporary_sandbox_root
 from agentlib.course.grading.selection import Selection, banner, choose_backend

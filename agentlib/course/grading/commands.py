@@ -1,4 +1,4 @@
-"""The command `grade` of `python -m agentlib`."""
+"""The commands `grade` and `gradebook` of `python -m agentlib`."""
 
 import argparse
 import contextlib
@@ -12,13 +12,19 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentlib.course.errors import SandboxError
+from agentlib.course.errors import GradebookError, SandboxError
 from agentlib.course.grading.batch import Batch, EarlyPool, Task, grade_folder, grade_task
 from agentlib.course.grading.cluster import connect
 from agentlib.course.grading.collect import find_submissions
+from agentlib.course.grading.export import (
+    import_grades,
+    open_gradebook,
+    read_rows,
+    without_number,
+    write_results,
+)
 from agentlib.course.grading.grade import Row
 from agentlib.course.grading.limits import Limits
-from agentlib.course.grading.results import without_number, write_results
 from agentlib.course.grading.sandbox import BACKENDS, Backend
 from agentlib.course.grading.sandbox_root import SandboxRoot, temporary_sandbox_root
 from agentlib.course.grading.selection import banner, choose_backend
@@ -26,7 +32,7 @@ from agentlib.course.grading.selection import banner, choose_backend
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-__all__ = ["add_grade"]
+__all__ = ["add_grade", "add_gradebook"]
 
 
 def limit(text: str) -> tuple[str, float]:
@@ -272,3 +278,42 @@ def add_grade(commands: "Commands") -> None:
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(run=run_grade)
+
+
+def run_gradebook(arguments: argparse.Namespace) -> int:
+    """Import grades. Returns 0; 1 if some could not be put in; 2 if none could be."""
+    try:
+        rows = read_rows(Path(arguments.results))
+        with open_gradebook(arguments.db) as gradebook:
+            count, problems = import_grades(
+                rows, gradebook, arguments.assignment, add_students=arguments.add_students
+            )
+    except ImportError as problem:
+        print(f'{problem}. Run: {sys.executable} -m pip install -e ".[teach]"', file=sys.stderr)
+        return 2
+    except GradebookError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    for said in problems:
+        print(said, file=sys.stderr)
+    print(f"{count} grades are in {arguments.db}; {len(problems)} problems.")
+    return 1 if problems else 0
+
+
+def add_gradebook(commands: "Commands") -> None:
+    """Add `gradebook` to the command line."""
+    parser = commands.add_parser(
+        "gradebook",
+        help="put grades into nbgrader's gradebook",
+        description="Put the grades that `grade` wrote into nbgrader's gradebook; twice is as good as once.",
+        epilog="A student is found by the name, or else by the number, that grades.csv shows.",
+    )
+    parser.add_argument("results", help="the folder that `grade` had as --out")
+    parser.add_argument(
+        "--db", default="sqlite:///gradebook.db", help="the gradebook's address (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--assignment", help="nbgrader's name for the assignment, if an exercise is in several"
+    )
+    parser.add_argument("--add-students", action="store_true", help="add students whom the gradebook lacks")
+    parser.set_defaults(run=run_gradebook)

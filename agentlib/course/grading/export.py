@@ -1,22 +1,189 @@
-"""The command `gradebook` of `python -m agentlib`: puts grades into nbgrader's gradebook, by its own API."""
+"""What comes out of a batch, in the forms that others take: spreadsheets, Canvas, Moodle, nbgrader."""
 
-import argparse
+import csv
+import io
 import json
-import sys
+import os
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentlib.course.errors import GradebookError
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.grade import Row
-from agentlib.course.grading.results import best_points
+from agentlib.course.grading.pages import class_page, feedback_name, feedback_page
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+__all__ = [
+    "canvas_text",
+    "csv_text",
+    "import_grades",
+    "moodle_texts",
+    "open_gradebook",
+    "read_rows",
+    "without_number",
+    "write_results",
+]
 
-__all__ = ["add_gradebook", "import_grades", "open_gradebook", "read_rows"]
+COLUMNS = (
+    "student",
+    "number",
+    "exercise",
+    "points",
+    "of",
+    "status",
+    "isolation",
+    "seed",
+    "seconds",
+    "file",
+    "notes",
+)
+
+
+# --- the files of a batch
+
+
+def json_parts(rows: Sequence[Row]) -> Iterator[str]:
+    """Give a list of all rows as JSON text, in parts: as a whole it would be large for a large class."""
+    for number, row in enumerate(rows):
+        yield (",\n" if number else "[\n") + json.dumps(row.as_dict(), indent=1)
+    yield "\n]\n" if rows else "[]\n"
+
+
+def write_results(rows: Sequence[Row], out: Path, format: str = "") -> None:
+    """Write `grades.csv`, `grades.json`, `class.html` and `feedback/`, each file whole or not at all.
+
+    format: "canvas" or "moodle" writes the tables that one of them imports, too.
+    """
+    feedback = out / "feedback"
+    feedback.mkdir(parents=True, exist_ok=True)
+    _write(out / "grades.csv", "\ufeff" + csv_text(rows))  # the mark by which spreadsheets know UTF-8
+    _write(out / "grades.json", json_parts(rows))
+    _write(out / "class.html", class_page(rows))
+    if format == "canvas":
+        _write(out / "grades_canvas.csv", canvas_text(rows))
+    if format == "moodle":
+        for exercise, text in moodle_texts(rows).items():
+            _write(out / f"grades_moodle_{exercise}.csv", text)
+    pages: dict[str, list[Row]] = {}
+    for row in rows:
+        pages.setdefault(feedback_name(row.student, row.number), []).append(row)
+    for name, theirs in pages.items():
+        _write(feedback / name, feedback_page(theirs))
+    for path in feedback.iterdir():
+        if path.name not in pages and path.suffix in (".html", ".part") and path.is_file():
+            path.unlink()
+
+
+def _write(path: Path, text: str | Iterable[str]) -> None:
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        file.writelines([text] if isinstance(text, str) else text)
+    os.replace(part, path)
+
+
+# --- tables
+
+# Some spreadsheets part cells at a semicolon or a tab, whatever the quotes say, and some take the wide signs
+# of East Asian keyboards, too.
+FORMULA = re.compile(r"(^|[;\t\r\n])(?= *[=+@\uFF1D\uFF0B\uFF0D\uFF20-])")
+"""The place before what would be taken for a formula."""
+
+
+def plain_cell(value: object) -> object:
+    """Give a value for a spreadsheet: what would be taken for a formula gets a quote before it."""
+    if not isinstance(value, str):
+        return value
+    text = FORMULA.sub(r"\1'", value)
+    return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
+
+
+def csv_text(rows: Iterable[Row]) -> str:
+    """Write rows as a table for a spreadsheet."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for row in rows:
+        about = {**row.as_dict(), "notes": " ".join(row.notes)}
+        writer.writerow([plain_cell(about[name]) for name in COLUMNS])
+    return out.getvalue()
+
+
+def best_points(rows: Iterable[Row]) -> dict[tuple[str, str], dict[str, int]]:
+    """Give the points of each student, by name and number, for each exercise; the best file counts."""
+    points: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        if row.exercise:
+            of_student = points.setdefault((row.student, row.number), {})
+            of_student[row.exercise] = max(row.points, of_student.get(row.exercise, 0))
+    return points
+
+
+def canvas_text(rows: Sequence[Row]) -> str:
+    """Write points as Canvas imports them into its gradebook: a column an exercise, found by its name there.
+
+    Canvas knows students by the number in the names of the files that it gave out, else by name.
+    The columns are those that lib/gradebook_importer.rb of canvas-lms looks for.
+    """
+    points = best_points(rows)
+    names = [name for name in EXERCISES if any(name in of_student for of_student in points.values())]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(["Student", "ID", "Section", *names])
+    writer.writerow(["    Points Possible", "", "", *(EXERCISES[name].max_points for name in names)])
+    for (student, number), of_student in points.items():
+        writer.writerow([plain_cell(student), number, "", *(of_student.get(name, "") for name in names)])
+    return out.getvalue()
+
+
+def moodle_texts(rows: Sequence[Row]) -> dict[str, str]:
+    """Write points as Moodle's "Upload grading worksheet" takes them: a table for each exercise.
+
+    Moodle knows students by the number in the names of the files that it gave out; others are left out.
+    The columns are those that mod/assign/feedback/offline/importgradeslib.php looks for. When we graded is
+    not when Moodle did, so its box for records that were modified more recently has to be ticked.
+    """
+    points = best_points(rows)
+    texts = {}
+    for name, exercise in EXERCISES.items():
+        out = io.StringIO(newline="")
+        writer = csv.writer(out)
+        writer.writerow(["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"])
+        count = 0
+        for (student, number), of_student in points.items():
+            if number and name in of_student:
+                count += 1
+                row = [
+                    f"Participant {number}",
+                    plain_cell(student),
+                    of_student[name],
+                    exercise.max_points,
+                    "-",
+                ]
+                writer.writerow(row)
+        if count:
+            texts[name] = out.getvalue()
+    return texts
+
+
+def without_number(rows: Sequence[Row], format: str) -> str:
+    """Say how many students an LMS cannot tell by a number; "" = none. format: "canvas" or "moodle"."""
+    students = best_points(rows)
+    count = sum(not number for _, number in students)
+    if not count:
+        return ""
+    what = {
+        "canvas": "The table for Canvas has no ID for them: see that it finds them by name.",
+        "moodle": "They are not in the tables for Moodle.",
+    }[format]
+    return (
+        f"{count} of {len(students)} students have no number: it comes from the file names of the LMS's own "
+        f"download. {what}"
+    )
+
+
+# --- nbgrader's gradebook
 
 SQLITE = "sqlite:///"
 
@@ -171,42 +338,3 @@ def import_grades(
             count += 1
     gradebook.db.commit()
     return count, problems
-
-
-def run_gradebook(arguments: argparse.Namespace) -> int:
-    """Import grades. Returns 0; 1 if some could not be put in; 2 if none could be."""
-    try:
-        rows = read_rows(Path(arguments.results))
-        with open_gradebook(arguments.db) as gradebook:
-            count, problems = import_grades(
-                rows, gradebook, arguments.assignment, add_students=arguments.add_students
-            )
-    except ImportError as problem:
-        print(f'{problem}. Run: {sys.executable} -m pip install -e ".[teach]"', file=sys.stderr)
-        return 2
-    except GradebookError as problem:
-        print(problem, file=sys.stderr)
-        return 2
-    for said in problems:
-        print(said, file=sys.stderr)
-    print(f"{count} grades are in {arguments.db}; {len(problems)} problems.")
-    return 1 if problems else 0
-
-
-def add_gradebook(commands: "Commands") -> None:
-    """Add `gradebook` to the command line."""
-    parser = commands.add_parser(
-        "gradebook",
-        help="put grades into nbgrader's gradebook",
-        description="Put the grades that `grade` wrote into nbgrader's gradebook; twice is as good as once.",
-        epilog="A student is found by the name, or else by the number, that grades.csv shows.",
-    )
-    parser.add_argument("results", help="the folder that `grade` had as --out")
-    parser.add_argument(
-        "--db", default="sqlite:///gradebook.db", help="the gradebook's address (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--assignment", help="nbgrader's name for the assignment, if an exercise is in several"
-    )
-    parser.add_argument("--add-students", action="store_true", help="add students whom the gradebook lacks")
-    parser.set_defaults(run=run_gradebook)
