@@ -2,11 +2,11 @@
 
 import pytest
 
-from agentlib import answer, ask, run_agent
+from agentlib import answer, ask, compare, run_agent
 from agentlib.labs import blue_mugs
 from agentlib.models import RecordingModel, RuleModel, ScriptedModel
-from agentlib.watch import watch
-from agentlib.watch.what_if import ForkError, first_difference, fork, read_change
+from agentlib.watch import ForkError, fork, watch
+from agentlib.watch.what_if import read_change
 from tests.handwritten import run_agent as loop
 
 
@@ -33,7 +33,7 @@ def reading():
 def test_the_run_is_the_same_up_to_the_change_and_differs_from_there():
     trace = mugs()
     other = forked(trace, 3, result={"warehouse": "south", "blue_mugs": 999})
-    assert first_difference(trace, other) == 3
+    assert compare(trace, other)[0].step == 3
     assert other.history_after(len(other))[:6] == trace.history_after(len(trace))[:6]
     assert other.history_after(len(other))[6]["result"]["blue_mugs"] == 999
 
@@ -53,7 +53,7 @@ def test_a_changed_reply_is_given_in_its_step():
 def test_a_fork_that_changes_nothing_gives_the_same_run_errors_included():
     trace = mugs()
     (first, *_) = trace.replies()
-    assert first_difference(trace, forked(trace, 1, reply=first)) is None
+    assert compare(trace, forked(trace, 1, reply=first)) == []
 
 
 def test_before_the_change_no_tool_runs_again():
@@ -100,7 +100,7 @@ def test_a_run_of_agentlibs_own_loop_is_forked_with_it():
     trace = run_agent(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL).trace
     other = fork(run_agent, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL, trace, 2, result=7)
     assert not other.watched
-    assert first_difference(trace, other) == 2
+    assert compare(trace, other)[0].step == 2
     with pytest.raises(ForkError, match="forked with agentlib's run_agent"):
         fork(loop, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL, trace, 2, result=7)
 

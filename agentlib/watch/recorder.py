@@ -19,7 +19,7 @@ from agentlib.watch.following import FollowedHistory
 from agentlib.watch.function import WatchedFunction
 from agentlib.watch.lines import LineTracer, LoopEnded
 
-__all__ = ["watch"]
+__all__ = ["watch", "wrapped_tools"]
 
 MAX_LINES_IN_A_ROW = 200
 """Where more lines run and nothing else happens, only these and the last one are noted."""
@@ -177,31 +177,10 @@ class Recorder:
 
         return watched
 
-    def watched_tools(self, tools: Any) -> Any:
-        """Wrap all tools; give back the same kind of container."""
-        if isinstance(tools, Mapping):
-            table: Any = copy.copy(tools) if isinstance(tools, dict) else dict(tools)
-            for name, function in tools.items():
-                table[name] = self.watched_tool(function, str(name))
-            return table
-        if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
-            raise TypeError(f"tools is a dict or a list of functions, but was {describe(tools)}.")
-        wrapped = [
-            self.watched_tool(function, _part(function, "name") or _part(function, "__name__") or "?")
-            for function in tools
-        ]
-        return tuple(wrapped) if isinstance(tools, tuple) else wrapped
-
-    def watched_tool(self, function: Any, name: str) -> Any:
+    def watched_tool(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap one tool, so that each run and its result or exception are noted."""
-        if not callable(function):
-            raise TypeError(f"The tool {name} is a function, but was {describe(function)}.")
         self.tool_names.append(name)
-        if isinstance(function, Tool):
-            return replace(function, function=self.noting(function.function, name))
-        return self.noting(function, name)
 
-    def noting(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         @functools.wraps(function)
         def watched(*args: Any, **kwargs: Any) -> Any:
             self.look()
@@ -224,6 +203,30 @@ class Recorder:
             return function(*args, **kwargs)
         finally:
             self.lines.paused -= inside
+
+
+def wrapped_tools(tools: Any, wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Any:
+    """Wrap the function of each tool by `wrap(name, function)`; give back the same kind of container.
+
+    Raises TypeError if the tools are no mapping or list of functions.
+    """
+
+    def wrapped(name: str, function: Any) -> Any:
+        if not callable(function):
+            raise TypeError(f"The tool {name} is a function, but was {describe(function)}.")
+        if isinstance(function, Tool):
+            return replace(function, function=wrap(name, function.function))
+        return wrap(name, function)
+
+    if isinstance(tools, Mapping):
+        table: Any = copy.copy(tools) if isinstance(tools, dict) else dict(tools)
+        for name, function in tools.items():
+            table[name] = wrapped(str(name), function)
+        return table
+    if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
+        raise TypeError(f"tools is a dict or a list of functions, but was {describe(tools)}.")
+    made = [wrapped(_part(one, "name") or _part(one, "__name__") or "?", one) for one in tools]
+    return tuple(made) if isinstance(tools, tuple) else made
 
 
 def _result(name: str, result: Any) -> Entry:
@@ -301,7 +304,7 @@ def watch(
     recorder = Recorder(
         loop, goal, whole_number("max_calls", max_calls), whole_number("max_lines", max_lines)
     )
-    recorder.run(recorder.watched_model(model), recorder.watched_tools(tools))
+    recorder.run(recorder.watched_model(model), wrapped_tools(tools, recorder.watched_tool))
     about = {
         "made_by": "watch", "goal": goal, "max_steps": loop.max_steps, "tools": recorder.tool_names,
         "function": loop.name, "source": loop.source, "first_line": loop.first_line,

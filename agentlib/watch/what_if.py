@@ -3,27 +3,23 @@
 import copy
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from agentlib._json import whole_number
 from agentlib.errors import ForkError, ToolError
 from agentlib.loop import run_agent as own_run_agent
 from agentlib.messages import Entry, describe, error_text, is_error, json_ready, read_reply
-from agentlib.tools import Tool
-from agentlib.trace import Event, Trace, compare, raised_again
-from agentlib.watch.recorder import watch
+from agentlib.trace import Event, Trace, raised_again
+from agentlib.watch.recorder import watch, wrapped_tools
 
-__all__ = ["first_difference", "fork", "read_change"]
-
-
-class _Nothing:
-    """Says that an argument was not given; None is a result that a tool may well give."""
+__all__ = ["fork", "read_change"]
 
 
-_NOTHING: Any = _Nothing()
+_NOTHING: Any = object()
+"""Says that an argument was not given; None is a result that a tool may well give."""
 
 
 def fork(
@@ -49,59 +45,44 @@ def fork(
     Raises ForkError if the trace has no such step or result, or if not exactly one change is given.
     """
     whole_number("at_step", at_step)
-    changes = [name for name, value in (("reply", reply), ("result", result)) if value is not _NOTHING]
-    if len(changes) != 1:
-        raise ForkError(f"A fork changes one thing: give reply= or result=, but {len(changes)} were given.")
+    change = {name: value for name, value in (("reply", reply), ("result", result)) if value is not _NOTHING}
+    if len(change) != 1:
+        raise ForkError(f"A fork changes one thing: give reply= or result=, but {len(change)} were given.")
     if not trace.watched and run_agent is not own_run_agent:
         raise ForkError("agentlib's loop recorded this trace, so it is forked with agentlib's run_agent.")
-    recorded = _Recorded(trace)
-    if at_step > len(recorded.replies):
+    tape = _Tape(trace, at_step, change, call, make_model())
+    if at_step > len(tape.replies):
+        raise ForkError(f"The run has {len(tape.replies)} steps with a reply, so there is no step {at_step}.")
+    if "result" in change and not 0 <= call < len(tape.results[at_step]):
         raise ForkError(
-            f"The run has {len(recorded.replies)} steps with a reply, so there is no step {at_step}."
-        )
-    if reply is _NOTHING and not 0 <= call < len(recorded.results(at_step)):
-        raise ForkError(
-            f"Step {at_step} has {len(recorded.results(at_step))} tool results, "
+            f"Step {at_step} has {len(tape.results[at_step])} tool results, "
             f"so there is no result {call} (counted from 0)."
         )
-    tape = _Tape(recorded, at_step, reply, result, call, make_model())
     if type(trace.about.get("max_steps")) is int:
         options.setdefault("max_steps", trace.about["max_steps"])
+    tools = wrapped_tools(tools, tape.tool)
     if not trace.watched:  # recorded by the loop itself, which writes down its own events
-        return own_run_agent(tape.model, tape.tools(tools), goal, **options).trace
-    return watch(run_agent, tape.model, tape.tools(tools), goal, **options)
-
-
-class _Recorded:
-    """The replies and results of a trace, by step."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.replies: dict[int, Entry] = {}
-        self._results: dict[int, list[Event]] = {}
-        for event in trace.events:
-            if event.kind == "reply" and event.entry is not None and event.text != "raised":
-                self.replies[event.step] = {key: value for key, value in event.entry.items() if key != "role"}
-            elif event.kind == "result" and event.entry is not None and event.ran:
-                self._results.setdefault(event.step, []).append(event)
-
-    def results(self, step: int) -> list[Event]:
-        return self._results.get(step, [])
+        return own_run_agent(tape.model, tools, goal, **options).trace
+    return watch(run_agent, tape.model, tools, goal, **options)
 
 
 class _Tape:
-    """Plays a recorded run up to the change; from there on the model and the tools are the real ones."""
+    """Plays a recorded run up to the change; from there on the model and the tools are the real ones.
+
+    replies, results: what was recorded, by step. change: {"reply": ...} or {"result": ...}.
+    """
 
     def __init__(
-        self, recorded: _Recorded, at_step: int, reply: Any, result: Any, call: int, model: Callable[..., Any]
+        self, trace: Trace, at_step: int, change: Entry, call: int, model: Callable[..., Any]
     ) -> None:
-        self.recorded, self.at_step, self.reply, self.result, self.call = (
-            recorded,
-            at_step,
-            reply,
-            result,
-            call,
-        )
-        self.fresh_model = model
+        self.at_step, self.change, self.call, self.fresh_model = at_step, change, call, model
+        self.replies: dict[int, Entry] = {}
+        self.results: dict[int, list[Event]] = defaultdict(list)
+        for event in trace.events:
+            if event.kind == "reply" and event.entry is not None and event.text != "raised":
+                self.replies[event.step] = {key: value for key, value in event.entry.items() if key != "role"}
+            elif event.kind == "result" and event.ran:
+                self.results[event.step].append(event)
         self.step = 0
         self.runs = 0  # tool runs in this step
 
@@ -113,34 +94,24 @@ class _Tape:
             return self.fresh_model(*args, **kwargs)
         with suppress(Exception):  # it is only asked along; what it would have said does not count here
             self.fresh_model(*args, **kwargs)
-        if self.step == self.at_step and self.reply is not _NOTHING:
-            return copy.deepcopy(self.reply)
-        return copy.deepcopy(self.recorded.replies[self.step])
+        if self.step == self.at_step and "reply" in self.change:
+            return copy.deepcopy(self.change["reply"])
+        return copy.deepcopy(self.replies[self.step])
 
-    def tools(self, tools: Any) -> Any:
-        """Wrap the tools; give back the same kind of container."""
-        if isinstance(tools, Mapping):
-            return {name: self.tool(str(name), function) for name, function in tools.items()}
-        wrapped = [self.tool(getattr(one, "name", None) or one.__name__, one) for one in tools]
-        return tuple(wrapped) if isinstance(tools, tuple) else wrapped
+    def tool(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a tool, so that it gives the recorded result, the changed one, or what it really gives."""
 
-    def tool(self, name: str, function: Any) -> Any:
-        if isinstance(function, Tool):
-            return replace(function, function=self.playing(name, function.function))
-        return self.playing(name, function)
-
-    def playing(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def played(*args: Any, **kwargs: Any) -> Any:
             number = self.runs
             self.runs += 1
-            changed_reply = self.reply is not _NOTHING
-            if self.step == self.at_step and not changed_reply and number == self.call:
-                return copy.deepcopy(self.result)
-            results = self.recorded.results(self.step)
-            on_tape = self.step < self.at_step or (self.step == self.at_step and not changed_reply)
-            if on_tape and number < len(results) and (results[number].entry or {}).get("tool") == name:
-                return _again(results[number])
+            if self.step > self.at_step or (self.step == self.at_step and "reply" in self.change):
+                return function(*args, **kwargs)
+            if self.step == self.at_step and number == self.call:
+                return copy.deepcopy(self.change["result"])
+            recorded = self.results[self.step][number:][:1]
+            if recorded and (recorded[0].entry or {}).get("tool") == name:
+                return _again(recorded[0])
             return function(*args, **kwargs)
 
         return played
@@ -154,12 +125,6 @@ def _again(event: Event) -> Any:
     if is_error(result):
         raise ToolError(error_text(result) or "", code=str(result["error"]))
     return copy.deepcopy(result)
-
-
-def first_difference(left: Trace, right: Trace) -> int | None:
-    """Give the step in which two traces first differ; None = they do not."""
-    differences = compare(left, right)
-    return differences[0].step if differences else None
 
 
 def read_change(kind: str, text: str) -> Any:
