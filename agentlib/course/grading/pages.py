@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from agentlib.course.checking.report import NOT_YET, CheckReport, CriterionResult
 from agentlib.course.exercises import EXERCISES
@@ -43,7 +42,7 @@ def _feedback(row: Row) -> dict[str, Any]:
     about = {"points": row.points, "max_points": row.of, "status": row.status, "file": row.file}
     about["title"] = row.exercise.replace("_", " ") if row.exercise in EXERCISES else row.file
     report = row.report and _report(row.report, row.notes)
-    about["report"] = Markup(report._repr_html_()) if report else ""
+    about["report_html"] = report._repr_html_() if report else ""
     # The report of one that was begun shows the notes itself.
     about["notes"] = () if report and report.started else row.notes
     return about
