@@ -159,7 +159,9 @@ def check_arguments(name: object, system: object, settings: Mapping[str, Any], o
         raise TypeError(f"system is text, but was {describe(system)}.")
     for setting in settings:
         if setting in own:
-            raise TypeError(f"{setting} is no setting: it is made from the other arguments, or switched off.")
+            raise TypeError(
+                f"{setting} is not a setting: it is made from the other arguments, or switched off."
+            )
 
 
 # --- the call ---------------------------------------------------------------------------------------
@@ -204,7 +206,9 @@ class Adapter(ABC):
         TypeError if `options` holds a key.
         """
         if "api_key" in options:
-            raise TypeError(f"A key is no argument, as code is shown and saved. It is read from {self.key}.")
+            raise TypeError(
+                f"A key is not an argument, as code is shown and saved. It is read from {self.key}."
+            )
         if find_spec(self.provider) is None:
             command = f'{sys.executable} -m pip install -e ".[{self.provider}]"'
             raise ProviderError(self.provider, f"its client is not installed. Run: {command}")
@@ -252,7 +256,7 @@ class Adapter(ABC):
             sent = short(body, 300)
             words = f"the server sent no JSON object. Is the client's base_url right? It sent: {sent}"
         except json.JSONDecodeError as problem:
-            words = f"the server sent no whole JSON: {problem}"
+            words = f"the server sent JSON that cannot be read: {problem}"
         except Exception as problem:
             words = _words(problem)
             status = getattr(problem, "status_code", None)

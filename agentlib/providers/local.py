@@ -209,7 +209,7 @@ _TOOL = re.compile(r'"tool"\s*:\s*"([^"\\]*)"')
 def reply_from(body: Entry) -> Entry:
     """Read the body of a response, a dict, as a reply.
 
-    A request that was cut off has a "problem"; an answer that was cut off is no reply that the loop can
+    A request that was cut off has a "problem"; an answer that was cut off is not a reply that the loop can
     read, and it tells the model so. Raises ProviderError if there is no reply in it.
     """
     choice = next(iter(dicts_in(body.get("choices"))), {}) if isinstance(body, Mapping) else {}
@@ -231,7 +231,7 @@ def reply_from(body: Entry) -> Entry:
 
 
 def _cut_off(written: str, by_limit: bool) -> Entry:
-    why = "the reply was cut off by the output limit" if by_limit else "the reply is no whole JSON object"
+    why = "the reply was cut off by the output limit" if by_limit else "the reply is not a whole JSON object"
     tool = _TOOL.search(written)
     if tool:
         return {"type": "tool", **read_request("", tool[1], written, why)}

@@ -343,7 +343,7 @@ class _Builder:
 def reply_words(reply: object) -> str:
     """Say what a reply asks for or answers, as a sentence."""
     if not isinstance(reply, Mapping):
-        return f"The model gives {code(short(value_words(reply), 80))}, which is no reply."
+        return f"The model gives {code(short(value_words(reply), 80))}, which is not a reply."
     calls = calls_in(reply)
     if calls:
         asked = joined([code(call_words(call)) for call in calls[:3]])

@@ -181,7 +181,7 @@ def run_table(runs: Mapping[str, object], title: str = "Runs side by side") -> S
 
     runs: names and Runs, Traces, or the dicts that your own loops returned, with "answer", "stopped",
     "steps" and "history" in them.
-    Raises TypeError if it is no such mapping, ValueError if it is empty.
+    Raises TypeError if it is not such a mapping, ValueError if it is empty.
     """
     if not isinstance(runs, Mapping):
         raise TypeError(f'runs are names and runs, such as {{"A": run}}, but was {describe(runs)}.')

@@ -70,7 +70,7 @@ def test_a_model_without_a_name_is_an_error_at_once(module, name):
 @each
 @pytest.mark.parametrize("setting", ["stream", "messages"])
 def test_what_the_module_makes_itself_is_no_setting(module, setting):
-    with pytest.raises(TypeError, match=f"{setting} is no setting"):
+    with pytest.raises(TypeError, match=f"{setting} is not a setting"):
         module.model(None, "m", {}, **{setting: True})
 
 

@@ -53,19 +53,19 @@ def a_page_instead_of_a_reply(kit, server):
 
 def a_page_that_says_it_is_json(kit, server):
     server.expect_request(kit.path).respond_with_data(PAGE, content_type="application/json")
-    return ("no whole JSON",)
+    return ("JSON that cannot be read",)
 
 
 def half_a_json(kit, server):
     text = json.dumps(kit.body(ECHO))
     half = text[: text.index(FAKE_KEY) + len(FAKE_KEY) + 2]
     server.expect_request(kit.path).respond_with_data(half, content_type="application/json")
-    return ("no whole JSON",)
+    return ("JSON that cannot be read",)
 
 
 def nothing_at_all(kit, server):
     server.expect_request(kit.path).respond_with_data("", content_type="application/json")
-    return ("no whole JSON",)
+    return ("JSON that cannot be read",)
 
 
 def another_json(kit, server):

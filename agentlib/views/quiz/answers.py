@@ -50,7 +50,7 @@ class Answers:
             return {}
         quizzes = kept.get("quizzes") if isinstance(kept, dict) and kept.get("version") == VERSION else None
         if not isinstance(quizzes, dict):
-            self.problem = f"{self.path} is no file of answers that this version can read."
+            self.problem = f"{self.path} is not a file of answers that this version can read."
             return {}
         return {name: value for name, value in quizzes.items() if isinstance(value, dict)}
 
