@@ -546,30 +546,25 @@ START, SHOWN = '[{"role": "user", "text": goal}]', "model(history)"
 RESULT = '{"role": "tool", "result": tools["look"]()}'
 ADD_REPLY, ADD_RESULT = "history.append(reply)", f"history.append({RESULT})"
 history_again = patch(
-    history_in_a_list, ADD_REPLY, "history = history + [reply]", ADD_RESULT, f"history = [*history, {RESULT}]"
+    history_in_a_list,
+    (ADD_REPLY, "history = history + [reply]"),
+    (ADD_RESULT, f"history = [*history, {RESULT}]"),
 )
 history_in_a_tuple = patch(
     history_in_a_list,
-    START,
-    '({"role": "user", "text": goal},)',
-    ADD_REPLY,
-    "history += (reply,)",
-    ADD_RESULT,
-    f"history += ({RESULT},)",
+    (START, '({"role": "user", "text": goal},)'),
+    (ADD_REPLY, "history += (reply,)"),
+    (ADD_RESULT, f"history += ({RESULT},)"),
 )
 history_in_a_deque = patch(history_in_a_list, START, f"deque({START})")
 history_as_a_copy = patch(history_in_a_list, SHOWN, "model([dict(entry) for entry in history])")
 history_by_name = patch(history_in_a_list, SHOWN, "model(history=history)")
 history_in_a_dict = patch(
     history_in_a_list,
-    f"history = {START}",
-    f'state = {{"history": {START}}}',
-    SHOWN,
-    'model(state["history"])',
-    ADD_REPLY,
-    'state["history"].append(reply)',
-    ADD_RESULT,
-    f'state["history"].append({RESULT})',
+    (f"history = {START}", f'state = {{"history": {START}}}'),
+    (SHOWN, 'model(state["history"])'),
+    (ADD_REPLY, 'state["history"].append(reply)'),
+    (ADD_RESULT, f'state["history"].append({RESULT})'),
 )
 
 

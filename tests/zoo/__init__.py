@@ -35,12 +35,12 @@ def wrong(criterion: str, named: str) -> Callable[..., Specimen]:
     return lambda solution, *edits: Specimen("", _functions(solution, edits), criterion, named)
 
 
-def right(solution: Any, *edits: str) -> Specimen:
+def right(solution: Any, *edits: Any) -> Specimen:
     """Mark a solution as right; edits patch it first."""
     return Specimen("", _functions(solution, edits), "")
 
 
-def _functions(solution: Any, edits: tuple[str, ...]) -> Any:
+def _functions(solution: Any, edits: tuple[Any, ...]) -> Any:
     """A class stands for several functions: its static methods."""
     if edits:
         return (patch(solution, *edits),)
@@ -59,10 +59,10 @@ def specimens(module: ModuleType) -> list[Specimen]:
 _numbers = itertools.count(1)
 
 
-def patch(original: Any, *edits: str) -> Any:
-    """Make a function from the source of another (or of a specimen) with some edits.
+def patch(original: Any, *edits: Any) -> Any:
+    """Make a function from the source of another (or of a specimen) with one edit or several.
 
-    edits: old text, new text, and so on by turns. Within a text, indentation counts from the line in which
+    edits: old text, new text; or several such pairs. Within a text, indentation counts from the line in which
     the old text begins. A report can quote the new lines, as it does a learner's.
 
     Raises ValueError if an old text does not stand in the source exactly once.
@@ -70,7 +70,7 @@ def patch(original: Any, *edits: str) -> Any:
     function = original.functions[0] if isinstance(original, Specimen) else original
     source = textwrap.dedent(inspect.getsource(function))
     source = source[source.index("def ") :]  # without decorators
-    for old, new in zip(edits[::2], edits[1::2], strict=True):
+    for old, new in [edits] if isinstance(edits[0], str) else edits:
         source = _edited(source, old, new)
     filename = f"<{function.__module__} patched {next(_numbers)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)

@@ -47,7 +47,7 @@ def asks_with_the_bare_goal(model, tools, goal, max_steps=10):
 
 goal_has_another_role = wrong("goal_first", '"user"')(loop, '"user"', '"system"')
 history_shared_between_runs = wrong("goal_first", "left over from the run before")(
-    loop, "max_steps=10", "max_steps=10, history=[]", "history = [", "history += ["
+    loop, ("max_steps=10", "max_steps=10, history=[]"), ("history = [", "history += [")
 )
 
 
@@ -106,7 +106,7 @@ reply_taken_apart_by_its_order = wrong("tool_run", "no tool ran")(
 
 only_the_result_recorded = wrong("request_kept", "its own request")(loop, REQUEST, "")
 history_made_anew_each_step = wrong("request_kept", "earlier request")(
-    loop, REQUEST, "", RESULT, f'history = [*{START}, reply, {{"role": "tool", "result": result}}]'
+    loop, (REQUEST, ""), (RESULT, f'history = [*{START}, reply, {{"role": "tool", "result": result}}]')
 )
 goal_lost_after_the_first_call = wrong("request_kept", "goal was no longer at the start")(
     loop, REQUEST, f"if step == 1:\n    history = []\n{REQUEST}"
@@ -121,7 +121,7 @@ text_about_the_request_recorded = wrong("request_kept", "The reply itself")(
     loop, "append(reply)", """append({"role": "model", "text": f"asks for {reply['tool']}"})"""
 )
 request_recorded_without_its_input = wrong("request_kept", "was missing")(
-    loop, REQUEST, f'{REQUEST}\ninput = reply.pop("input")', '**reply["input"]', "**input"
+    loop, (REQUEST, f'{REQUEST}\ninput = reply.pop("input")'), ('**reply["input"]', "**input")
 )
 only_the_goal_and_the_last_steps = wrong("request_kept", "was gone")(
     loop, "model(history)", "model([history[0], *history[1:][-8:]])"
@@ -139,7 +139,7 @@ def ends_after_the_first_result(model, tools, goal, max_steps=10):
 # --- wrong: what becomes of the result
 
 result_before_its_request = wrong("result_kept", "before its request")(
-    loop, REQUEST, "", RESULT, f"{RESULT}\nhistory.append(reply)"
+    loop, (REQUEST, ""), (RESULT, f"{RESULT}\nhistory.append(reply)")
 )
 only_the_request_recorded = wrong("result_kept", "missing")(loop, RESULT, "")
 zero_taken_for_no_result = wrong("result_kept", "Even 0")(
@@ -157,10 +157,8 @@ result_none_not_recorded = wrong("result_kept", "None, was not recorded")(
 )
 one_entry_for_all_results = wrong("result_kept", "one and the same dict")(
     loop,
-    START,
-    f'{START}\nsame = {{"role": "tool"}}',
-    RESULT,
-    'same["result"] = result\nhistory.append(same)',
+    (START, f'{START}\nsame = {{"role": "tool"}}'),
+    (RESULT, 'same["result"] = result\nhistory.append(same)'),
 )
 earlier_results_blanked = wrong("result_kept", "than the calls before")(
     loop,
@@ -172,10 +170,8 @@ earlier_results_blanked = wrong("result_kept", "than the calls before")(
 )
 one_list_of_all_results = wrong("result_kept", "than the calls before")(
     loop,
-    START,
-    f"{START}\nresults = []",
-    RESULT,
-    'results.append(result)\nhistory.append({"role": "tool", "result": results})',
+    (START, f"{START}\nresults = []"),
+    (RESULT, 'results.append(result)\nhistory.append({"role": "tool", "result": results})'),
 )
 note_between_request_and_result = wrong("result_kept", "Nothing stands between")(
     loop, RESULT, f'history.append({{"role": "user", "text": "The tool found:"}})\n{RESULT}'
@@ -189,18 +185,15 @@ long_result_cut = wrong("result_kept", "the history holds")(
 steps_from_zero = wrong("answered", '"steps" was 3')(loop, "range(1, max_steps + 1)", "range(max_steps)")
 goes_on_after_the_answer = wrong("answered", "asked once more")(
     loop,
-    START,
-    f"{START}\nanswer = None",
-    f"return {ANSWERED}",
-    f'answer = reply["text"]\n{REQUEST}\ncontinue',
-    END,
-    'return {"answer": answer, "steps": max_steps, "stopped": "answered"}',
+    (START, f"{START}\nanswer = None"),
+    (f"return {ANSWERED}", f'answer = reply["text"]\n{REQUEST}\ncontinue'),
+    (END, 'return {"answer": answer, "steps": max_steps, "stopped": "answered"}'),
 )
 returns_only_the_text = wrong("answered", "one dict with three keys")(
-    loop, ANSWERED, 'reply["text"]', END, "return None"
+    loop, (ANSWERED, 'reply["text"]'), (END, "return None")
 )
 prints_instead_of_returning = wrong("answered", "it returned nothing")(
-    loop, f"return {ANSWERED}", f"print({ANSWERED})\nbreak", END, ""
+    loop, (f"return {ANSWERED}", f"print({ANSWERED})\nbreak"), (END, "")
 )
 another_word_for_answered = wrong("answered", "letter by letter")(loop, '"answered"', '"done"')
 whole_reply_as_the_answer = wrong("answered", "not the text")(loop, 'reply["text"]', "reply")
@@ -212,22 +205,19 @@ steps_with_a_point = wrong("answered", '"steps" was 4.0')(loop, '"steps": step}'
 # --- wrong: where it ends
 
 counted = patch(
-    loop, STEPS, "step = 0\nwhile step < max_steps:\n    step += 1", '"steps": max_steps', '"steps": step'
+    loop, (STEPS, "step = 0\nwhile step < max_steps:\n    step += 1"), ('"steps": max_steps', '"steps": step')
 )
 
 one_call_too_many = wrong("step_limit", "a call too many")(counted, "<", "<=")
 one_call_too_few = wrong("step_limit", "All the steps")(
-    loop, "range(1, max_steps + 1)", "range(1, max_steps)", '"steps": max_steps', '"steps": max_steps - 1'
+    loop, ("range(1, max_steps + 1)", "range(1, max_steps)"), ('"steps": max_steps', '"steps": max_steps - 1')
 )
 no_limit_at_all = wrong("step_limit", "a call too many")(counted, "step < max_steps", "True")
 limit_looked_at_after_the_call = wrong("step_limit", "in it is an answer")(
     loop,
-    END,
-    "",
-    STEPS,
-    "for step in itertools.count(1):",
-    "model(history)",
-    f"model(history)\nif step >= max_steps:\n    {END}",
+    (END, ""),
+    (STEPS, "for step in itertools.count(1):"),
+    ("model(history)", f"model(history)\nif step >= max_steps:\n    {END}"),
 )
 made_up_answer_at_the_limit = wrong("step_limit", "Nothing may be made up")(
     loop, '"answer": None', '"answer": f"Probably {result}"'
@@ -299,15 +289,16 @@ except KeyboardInterrupt:
 )
 only_the_second_interrupt_leaves = wrong("interrupt", "it went on")(
     loop,
-    START,
-    f"{START}\npressed = []",
-    CATCH,
-    f"""except KeyboardInterrupt:
+    (START, f"{START}\npressed = []"),
+    (
+        CATCH,
+        f"""except KeyboardInterrupt:
     pressed.append(reply)
     if len(pressed) > 1:
         raise
     result = "press again to stop"
 {CATCH}""",
+    ),
 )
 
 # --- right, in many ways
@@ -411,12 +402,9 @@ def match_statement(model, tools, goal, max_steps=10):
 
 gives_the_model_a_copy = right(
     loop,
-    "model(history)",
-    "model(copy.deepcopy(history))",
-    REQUEST,
-    "history.append(copy.deepcopy(reply))",
-    '**reply["input"]',
-    '**copy.deepcopy(reply)["input"]',
+    ("model(history)", "model(copy.deepcopy(history))"),
+    (REQUEST, "history.append(copy.deepcopy(reply))"),
+    ('**reply["input"]', '**copy.deepcopy(reply)["input"]'),
 )
 results_as_text = right(loop, '"result": result', '"result": json.dumps(result)')
 results_by_str = right(loop, '"result": result', """"result": f"{reply['tool']} gave: {result}\"""")

@@ -69,10 +69,8 @@ third_step_not_counted = wrong("third_call", '"steps" was 2')(
 )
 second_request_answered_from_a_cache = wrong("third_call", "the tool ran once")(
     RIGHT,
-    "counts = ",
-    "cache = {}\ncounts = ",
-    f"result = {RUN}",
-    f"if key not in cache:\n    cache[key] = {RUN}\nresult = cache[key]",
+    ("counts = ", "cache = {}\ncounts = "),
+    (f"result = {RUN}", f"if key not in cache:\n    cache[key] = {RUN}\nresult = cache[key]"),
 )
 break_leads_to_the_step_limit = wrong("third_call", "Where does your `break` lead?")(
     RIGHT, f"return {REPEATED}", "break"
@@ -89,21 +87,18 @@ step_limit_before_the_repeat = wrong("third_call", "a repeat in it is a repeat")
 
 results_must_be_equal_too = wrong("whole_run", "another result each time")(
     RIGHT,
-    COUNT,
-    "",
-    "counts[key] >= 3",
-    "any(old == key and count >= 2 for (old, _), count in counts.items())",
-    f"result = {RUN}",
-    f"result = {RUN}\ncounts[key, str(result)] += 1",
+    (COUNT, ""),
+    ("counts[key] >= 3", "any(old == key and count >= 2 for (old, _), count in counts.items())"),
+    (f"result = {RUN}", f"result = {RUN}\ncounts[key, str(result)] += 1"),
 )
 failures_not_counted = wrong("whole_run", "failed each time")(
     RIGHT,
-    COUNT,
-    "",
-    ">= 3",
-    ">= 2",
-    f"result = {RUN}",
-    f'result = {RUN}\ncounts[key] += not isinstance(result, dict) or "error" not in result',
+    (COUNT, ""),
+    (">= 3", ">= 2"),
+    (
+        f"result = {RUN}",
+        f'result = {RUN}\ncounts[key] += not isinstance(result, dict) or "error" not in result',
+    ),
 )
 count_forgotten_after_many_others = wrong("whole_run", "other requests in between")(
     RIGHT, COUNT, f"if len(counts) > 5:\n    counts.clear()\n{COUNT}"
@@ -113,12 +108,9 @@ only_in_a_row = wrong("whole_run", "asked for a third time")(
 )
 only_the_last_three_looked_at = wrong("whole_run", "asked for a third time")(
     RIGHT,
-    "collections.Counter()",
-    "collections.deque(maxlen=4)",
-    COUNT,
-    "counts.append(key)",
-    "counts[key] >=",
-    "counts.count(key) >=",
+    ("collections.Counter()", "collections.deque(maxlen=4)"),
+    (COUNT, "counts.append(key)"),
+    ("counts[key] >=", "counts.count(key) >="),
 )
 unknown_tools_not_counted = wrong("whole_run", "a tool that is not there")(
     RIGHT, COUNT, 'counts[key] += reply["tool"] in tools'
@@ -164,10 +156,8 @@ only_the_values_of_the_input_count = OTHER(
 )
 counts_equal_results = OTHER(
     RIGHT,
-    f"result = {RUN}",
-    f"result = {RUN}\ncounts[str(result)] += 1",
-    "result})",
-    f"result}})\nif counts[str(result)] >= 3:\n    return {REPEATED}",
+    (f"result = {RUN}", f"result = {RUN}\ncounts[str(result)] += 1"),
+    ("result})", f"result}})\nif counts[str(result)] >= 3:\n    return {REPEATED}"),
 )
 
 # --- wrong: tools that fail
@@ -181,12 +171,9 @@ interrupt_swallowed = wrong("failures", "Ctrl-C")(
 
 list_of_earlier_requests = right(
     RIGHT,
-    "collections.Counter()",
-    "[]",
-    f"key = {KEY}\n{COUNT}",
-    'counts.append((reply["tool"], reply["input"]))',
-    "counts[key] >= 3",
-    "counts.count(counts[-1]) == 3",
+    ("collections.Counter()", "[]"),
+    (f"key = {KEY}\n{COUNT}", 'counts.append((reply["tool"], reply["input"]))'),
+    ("counts[key] >= 3", "counts.count(counts[-1]) == 3"),
 )
 
 

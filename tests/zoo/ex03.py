@@ -29,7 +29,7 @@ ONLY_TEXT = ('{"stopped": "answered", "answer": reply["text"], "steps": step}', 
 NO_END = ('{"stopped": "step limit", "answer": None, "steps": step}', "None")
 
 nothing_mended = wrong("request_kept", "its own request")(
-    all_mended, *NO_LIMIT, *NO_RECORD, *NO_TRY, *ONLY_TEXT, *NO_END
+    all_mended, NO_LIMIT, NO_RECORD, NO_TRY, ONLY_TEXT, NO_END
 )
 
 
@@ -38,10 +38,10 @@ def emptied(model, tools, goal, max_steps=10):
     return {"answer": None, "steps": 0, "stopped": "step limit"}
 
 
-request_forgotten = wrong("request_kept", "its own request")(all_mended, *NO_RECORD)
-end_not_told = wrong("tells_the_end", "three keys")(all_mended, *ONLY_TEXT, *NO_END)
-limit_forgotten = wrong("step_limit", "a call too many")(all_mended, *NO_LIMIT)
-crash_left = wrong("failures", "left your function")(all_mended, *NO_TRY)
+request_forgotten = wrong("request_kept", "its own request")(all_mended, NO_RECORD)
+end_not_told = wrong("tells_the_end", "three keys")(all_mended, ONLY_TEXT, NO_END)
+limit_forgotten = wrong("step_limit", "a call too many")(all_mended, NO_LIMIT)
+crash_left = wrong("failures", "left your function")(all_mended, NO_TRY)
 only_the_failing_tool_mended = wrong("failures", "KeyError")(
     all_mended,
     'try:\n    result = tools[reply["tool"]]',

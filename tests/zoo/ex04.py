@@ -44,11 +44,12 @@ def constant(model, tools, goal, max_steps=10):
 
 guards_the_tool_alone = wrong("other_input", "of them were run")(
     RIGHT,
-    SEEN,
-    f"{SEEN}\nfirst = []",
-    f"key = {KEY}",
-    """first.append(reply["tool"])  # the first two requests of a tool pass, as they do in the demo
+    (SEEN, f"{SEEN}\nfirst = []"),
+    (
+        f"key = {KEY}",
+        """first.append(reply["tool"])  # the first two requests of a tool pass, as they do in the demo
 key = reply["tool"] if first.count(reply["tool"]) > 1 else len(first)""",
+    ),
 )
 guards_the_input_alone = wrong("other_input", "of them were run")(
     RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)'
@@ -73,38 +74,35 @@ failed_request_not_noted = wrong(
     "not_run", "failed the first time, was asked for a second time, and the tool ran again"
 )(
     RIGHT,
-    "seen.add(key)",
-    """try:
+    (
+        "seen.add(key)",
+        """try:
     result = tools[reply["tool"]](**reply["input"])
     seen.add(key)
 except Exception as problem:
     result = f"{reply['tool']}: {problem}\"""",
-    "run_one(tools, reply)",
-    "result",
+    ),
+    ("run_one(tools, reply)", "result"),
 )
 request_without_a_result_not_noted = wrong("not_run", "gave None the first time")(
     RIGHT,
-    SEEN,
-    "seen = {}",
-    "key in seen",
-    "seen.get(key)",
-    "seen.add(key)",
-    "seen[key] = run_one(tools, reply)",
-    ": run_one(tools, reply)",
-    ": seen[key]",
+    (SEEN, "seen = {}"),
+    ("key in seen", "seen.get(key)"),
+    ("seen.add(key)", "seen[key] = run_one(tools, reply)"),
+    (": run_one(tools, reply)", ": seen[key]"),
 )
 noted_and_then_run_all_the_same = wrong("not_run", "What skips the rest of the round?")(RIGHT, "continue", "")
 third_request_held_back_as_in_ex02 = wrong("not_run", "as in ex02")(
-    RIGHT, SEEN, "seen = []", "key in seen", "seen.count(key) >= 2", "seen.add", "seen.append"
+    RIGHT, (SEEN, "seen = []"), ("key in seen", "seen.count(key) >= 2"), ("seen.add", "seen.append")
 )
 repeat_ends_the_run = wrong("not_run", "does not end the run")(
     RIGHT, "continue", 'return {"answer": None, "steps": step, "stopped": "repeated call"}'
 )
 run_and_then_noted = wrong("not_run", "ran a second time")(
-    RIGHT, HELD_BACK, "[dict(NOTE)]", "continue", "", RUN, "", "if key", f"{RUN}\nif key"
+    RIGHT, (HELD_BACK, "[dict(NOTE)]"), ("continue", ""), (RUN, ""), ("if key", f"{RUN}\nif key")
 )
 memory_kept_between_runs = wrong("not_run", "left over from the run before")(
-    RIGHT, "max_steps=10", "max_steps=10, seen=set()", SEEN, ""
+    RIGHT, ("max_steps=10", "max_steps=10, seen=set()"), (SEEN, "")
 )
 unknown_tool_passes_the_guard = wrong("not_run", "a tool that is not there")(
     RIGHT, KEY, f'{KEY} if reply["tool"] in tools else step'
@@ -126,12 +124,9 @@ empty_note = wrong("note", "no text")(RIGHT, "dict(NOTE)", '{"role": "user", "te
 no_note = wrong("note", "there is no note")(RIGHT, ", dict(NOTE)", "")
 note_only_for_a_repeat_in_a_row = wrong("note", "there is no note")(
     RIGHT,
-    SEEN,
-    "seen = []",
-    HELD_BACK,
-    f"{HELD_BACK} if seen[-1] == key else [dict(NOT_AGAIN)]",
-    "seen.add",
-    "seen.append",
+    (SEEN, "seen = []"),
+    (HELD_BACK, f"{HELD_BACK} if seen[-1] == key else [dict(NOT_AGAIN)]"),
+    ("seen.add", "seen.append"),
 )
 note_before_the_result = wrong("note", "stands before the result")(
     RIGHT, HELD_BACK, "[dict(NOTE), dict(NOT_AGAIN)]"
@@ -142,45 +137,32 @@ repeat_not_recorded = wrong("told", "second request is not there")(
 )
 earlier_result_given_again = wrong("told", "as if it had been run")(
     RIGHT,
-    SEEN,
-    "seen = {}",
-    "dict(NOT_AGAIN)",
-    '{"role": "tool", "result": seen[key]}',
-    "seen.add(key)",
-    "seen[key] = run_one(tools, reply)",
-    ": run_one(tools, reply)",
-    ": seen[key]",
+    (SEEN, "seen = {}"),
+    ("dict(NOT_AGAIN)", '{"role": "tool", "result": seen[key]}'),
+    ("seen.add(key)", "seen[key] = run_one(tools, reply)"),
+    (": run_one(tools, reply)", ": seen[key]"),
 )
 earlier_result_given_again_in_a_dict = wrong("told", "as if it had been run")(
     RIGHT,
-    SEEN,
-    "seen = {}",
-    "dict(NOT_AGAIN)",
-    '{"role": "tool", "result": seen[key]}',
-    "seen.add(key)",
-    'seen[key] = {"value": run_one(tools, reply)}',
-    'result": run_one(tools, reply)',
-    'result": seen[key]["value"]',
+    (SEEN, "seen = {}"),
+    ("dict(NOT_AGAIN)", '{"role": "tool", "result": seen[key]}'),
+    ("seen.add(key)", 'seen[key] = {"value": run_one(tools, reply)}'),
+    ('result": run_one(tools, reply)', 'result": seen[key]["value"]'),
 )
 
 # --- wrong: how it ends
 
 guard_gives_way_at_last = wrong("ends", "Once held back")(
     RIGHT,
-    SEEN,
-    f"{SEEN}\nasked = []",
-    "if key in seen",
-    "asked.append(key)\nif key in seen and asked.count(key) != 8",
+    (SEEN, f"{SEEN}\nasked = []"),
+    ("if key in seen", "asked.append(key)\nif key in seen and asked.count(key) != 8"),
 )
 every_other_repeat_runs = wrong("ends", "Once held back")(RIGHT, "continue", "seen.clear()\ncontinue")
 reason_of_the_guard_at_the_limit = wrong("ends", "letter by letter")(
     RIGHT,
-    SEEN,
-    f'{SEEN}\nstopped = "step limit"',
-    "continue",
-    'stopped = "repeated call"\ncontinue',
-    '"stopped": "step limit"',
-    '"stopped": stopped',
+    (SEEN, f'{SEEN}\nstopped = "step limit"'),
+    ("continue", 'stopped = "repeated call"\ncontinue'),
+    ('"stopped": "step limit"', '"stopped": stopped'),
 )
 default_of_ex02_left = wrong("step_limit", "behind `max_steps=` in your first line")(
     RIGHT, "max_steps=10", "max_steps=6"

@@ -72,14 +72,10 @@ only_the_last_call_counted = wrong("coins", "costs what it reads")(
 )
 failed_steps_cost_nothing = wrong("coins", "with a tool that fails")(
     RIGHT,
-    "steps = 0",
-    "free = steps = 0",
-    '"coins": coins',
-    '"coins": coins - free',
-    "history += ",
-    f'result = {RUN}\nfree += isinstance(result, dict) and "error" in result\nhistory += ',
-    f'"result": {RUN}',
-    '"result": result',
+    ("steps = 0", "free = steps = 0"),
+    ('"coins": coins', '"coins": coins - free'),
+    ("history += ", f'result = {RUN}\nfree += isinstance(result, dict) and "error" in result\nhistory += '),
+    (f'"result": {RUN}', '"result": result'),
 )
 whole_budget_told_as_used = wrong("budget", "costs what it reads")(
     RIGHT, AT_BUDGET, f"coins = budget_coins\n{AT_BUDGET}"
@@ -87,7 +83,7 @@ whole_budget_told_as_used = wrong("budget", "costs what it reads")(
 
 # --- wrong: the limits
 
-budget_looked_at_first = wrong("step_limit", "first")(RIGHT, BUDGET, "", STEPS, f"{BUDGET}\n{STEPS}")
+budget_looked_at_first = wrong("step_limit", "first")(RIGHT, (BUDGET, ""), (STEPS, f"{BUDGET}\n{STEPS}"))
 default_of_ex01_left = wrong("step_limit", "behind `max_steps=` in your first line")(
     RIGHT, "max_steps=4", "max_steps=10"
 )

@@ -66,30 +66,29 @@ last_call_left_out = wrong("all_run", "goes round over it")(RIGHT, '["calls"]', 
 each_call_run_twice = wrong("all_run", "runs once")(RIGHT, EACH, f'one_by_one(tools, reply["calls"])\n{EACH}')
 request_not_run_where_an_id_comes_again = wrong("all_run", "only within their own reply")(
     RIGHT,
-    BATCH,
-    """calls = [call for call in reply["calls"] if not call.get("id") or call["id"] not in answered]
+    (
+        BATCH,
+        """calls = [call for call in reply["calls"] if not call.get("id") or call["id"] not in answered]
 answered.update(call.get("id") for call in reply["calls"])
 history += one_by_one(tools, calls)""",
-    START,
-    f"{START}\nanswered = set()",
+    ),
+    (START, f"{START}\nanswered = set()"),
 )
 equal_requests_run_once_in_a_batch = wrong("all_run", "a request of its own")(
     RIGHT,
-    EACH,
-    f"cache = {{}}\n{EACH}",
-    RUN,
-    "if sorted_key(call) not in cache:\n    cache[sorted_key(call)] = run_one(tools, call)\n"
-    "result = cache[sorted_key(call)]",
+    (EACH, f"cache = {{}}\n{EACH}"),
+    (
+        RUN,
+        "if sorted_key(call) not in cache:\n    cache[sorted_key(call)] = run_one(tools, call)\n"
+        "result = cache[sorted_key(call)]",
+    ),
 )
 # Only what an earlier reply asked for is taken from the cache.
 equal_requests_run_once_in_the_whole_run = wrong("all_run", "a request of its own")(
     RIGHT,
-    START,
-    f"{START}\ncache, new = {{}}, {{}}",
-    EACH,
-    f"cache.update(new)\n{EACH}",
-    RUN,
-    "key = sorted_key(call)\nresult = new[key] = cache[key] if key in cache else run_one(tools, call)",
+    (START, f"{START}\ncache, new = {{}}, {{}}"),
+    (EACH, f"cache.update(new)\n{EACH}"),
+    (RUN, "key = sorted_key(call)\nresult = new[key] = cache[key] if key in cache else run_one(tools, call)"),
 )
 model_asked_after_each_request = wrong("all_run", "inside the loop over the calls")(
     RIGHT,
@@ -116,13 +115,13 @@ calls_gone_through_backwards = wrong("each_answered", "Where does the order chan
     RIGHT, '["calls"]', '["calls"][::-1]'
 )
 ids_mixed_up = wrong("each_answered", "got a result with the id")(
-    RIGHT, EACH, 'for call, other in zip(reply["calls"], reply["calls"][::-1]):', ID, 'other["id"]'
+    RIGHT, (EACH, 'for call, other in zip(reply["calls"], reply["calls"][::-1]):'), (ID, 'other["id"]')
 )
 ids_left_out = wrong("each_answered", "got a result with the id")(
     RIGHT, '"id": call.get("id", ""), "tool": call["tool"], ', ""
 )
 ids_numbered_anew = wrong("each_answered", "got a result with the id")(
-    RIGHT, EACH, 'for number, call in enumerate(reply["calls"]):', ID, "str(number)"
+    RIGHT, (EACH, 'for number, call in enumerate(reply["calls"]):'), (ID, "str(number)")
 )
 ids_cut_short = wrong("each_answered", "got a result with the id")(RIGHT, ID, f"str({ID})[:16]")
 batch_not_recorded = wrong("each_answered", "requests themselves")(
@@ -130,15 +129,16 @@ batch_not_recorded = wrong("each_answered", "requests themselves")(
 )
 result_left_out_where_an_id_comes_again = wrong("each_answered", "only within their own reply")(
     RIGHT,
-    BATCH,
-    """entries = one_by_one(tools, reply["calls"])
+    (
+        BATCH,
+        """entries = one_by_one(tools, reply["calls"])
 history += [one for one in entries if one["id"] not in answered]
 answered.update(call["id"] for call in reply["calls"])""",
-    START,
-    f"{START}\nanswered = set()",
+    ),
+    (START, f"{START}\nanswered = set()"),
 )
 each_call = patch(
-    RIGHT, "history.append(reply)\n", "", SINGLE, "", 'reply["calls"]', 'reply.get("calls", [reply])'
+    RIGHT, ("history.append(reply)\n", ""), (SINGLE, ""), ('reply["calls"]', 'reply.get("calls", [reply])')
 )
 each_request_an_entry_of_its_own = wrong("each_answered", "in 3 pieces")(
     each_call,
@@ -172,12 +172,13 @@ a_note_behind_each_result = wrong("each_answered", "follow their reply directly"
 )
 entries_used_again_in_the_next_step = wrong("each_answered", "only grows")(
     RIGHT,
-    BATCH,
-    """for one, call in zip(pool, reply["calls"]):
+    (
+        BATCH,
+        """for one, call in zip(pool, reply["calls"]):
     one.update(entry(call, run_one(tools, call)))
     history.append(one)""",
-    START,
-    f"{START}\npool = [{{}} for _ in range(9)]",
+    ),
+    (START, f"{START}\npool = [{{}} for _ in range(9)]"),
 )
 
 # --- wrong: what the model is shown
@@ -275,53 +276,48 @@ else:
 
 requests_counted_as_steps = wrong("ends", "however many requests")(
     RIGHT,
-    "for step in range(1, max_steps + 1):",
-    "step = 0\nwhile step < max_steps:\n    step += 1",
-    BATCH,
-    f'{BATCH}\nstep += len(reply["calls"]) - 1',
-    '"steps": max_steps',
-    '"steps": step',
+    ("for step in range(1, max_steps + 1):", "step = 0\nwhile step < max_steps:\n    step += 1"),
+    (BATCH, f'{BATCH}\nstep += len(reply["calls"]) - 1'),
+    ('"steps": max_steps', '"steps": step'),
 )
 requests_counted_in_what_is_told = wrong("ends", "Where do you count?")(
     RIGHT,
-    START,
-    f"{START}\ntold = 0",
-    BATCH,
-    f'{BATCH}\ntold += len(reply["calls"][1:])',
-    '"steps": step}',
-    '"steps": step + told}',
+    (START, f"{START}\ntold = 0"),
+    (BATCH, f'{BATCH}\ntold += len(reply["calls"][1:])'),
+    ('"steps": step}', '"steps": step + told}'),
 )
 interrupt_swallowed_in_a_batch = wrong("ends", "in the middle of a batch")(
     RIGHT, RUN, f"try:\n    {RUN}\nexcept BaseException as problem:\n    result = str(problem)"
 )
 first_interrupt_of_a_batch_swallowed = wrong("ends", "was called all the same")(
     RIGHT,
-    START,
-    f"{START}\npressed = []",
-    RUN,
-    f"""try:
+    (START, f"{START}\npressed = []"),
+    (
+        RUN,
+        f"""try:
     {RUN}
 except KeyboardInterrupt:
     if pressed:
         raise
     pressed.append(call)
     result = "interrupted\"""",
+    ),
 )
 
 # --- right
 
 ids_made_unique = right(
     RIGHT,
-    EACH,
-    'taken = set()\nfor number, call in enumerate(reply["calls"]):',
-    RUN,
-    f"""name = call.get("id") or f"made_{{number}}"
+    (EACH, 'taken = set()\nfor number, call in enumerate(reply["calls"]):'),
+    (
+        RUN,
+        f"""name = call.get("id") or f"made_{{number}}"
 while name in taken:
     name += "x"
 taken.add(name)
 {RUN}""",
-    ID,
-    "name",
+    ),
+    (ID, "name"),
 )
 
 

@@ -117,10 +117,10 @@ NOTE = f'{{"role": "user", "text": summarise({OLD})}}'
 SHORT = f"return [history[0], {NOTE}, *history[begin:]]"
 
 always_summarises = wrong_compact("nothing_old", "What came back was right")(
-    "places = ", "text = summarise(history[1:])\nplaces = ", f"summarise({OLD})", "text"
+    ("places = ", "text = summarise(history[1:])\nplaces = "), (f"summarise({OLD})", "text")
 )
 one_step_too_many_kept = wrong_compact("nothing_old", "was not called")(
-    "<= keep_steps", "<= keep_steps + 1", "-keep_steps", "-keep_steps - 1"
+    ("<= keep_steps", "<= keep_steps + 1"), ("-keep_steps", "-keep_steps - 1")
 )
 entries_counted = wrong_compact("nothing_old", "Do you count entries?")(PLACES, "range(1, len(history))")
 exactly_so_many_steps_are_too_many = wrong_compact("nothing_old", "with `<=`?")("<=", "<")
@@ -164,7 +164,7 @@ everything_of_the_model_counted = wrong_compact("whole_steps", "is no step")(
     BEGINS, 'entry["role"] == "model"'
 )
 an_answer_inside_counted = wrong_compact("whole_steps", "is no step")(
-    "(history) if", "(history[:-1]) if", BEGINS, '"type" in entry'
+    ("(history) if", "(history[:-1]) if"), (BEGINS, '"type" in entry')
 )
 history_of_batches_changed_in_place = wrong_compact("whole_steps", "new list")(
     SHORT,
@@ -174,10 +174,8 @@ if any(entry.get("type") == "tools" for entry in history):
 return short""",
 )
 two_entries_a_step = wrong_compact("whole_steps", "Do not count entries")(
-    "len(places) <= keep_steps",
-    "len(history) <= 1 + 2 * keep_steps",
-    "places[-keep_steps]",
-    "len(history) - 2 * keep_steps",
+    ("len(places) <= keep_steps", "len(history) <= 1 + 2 * keep_steps"),
+    ("places[-keep_steps]", "len(history) - 2 * keep_steps"),
 )
 single_requests_alone_begin_a_step = wrong_compact("whole_steps", "Do not count entries")(
     'in ("tool", "tools")', '== "tool"'

@@ -91,7 +91,7 @@ every_result_taken_for_a_dict = wrong("any_path", "a dict, a list, a text, a num
 )
 numbers_of_no_answer = wrong("any_path", "`None` for its answer")(five_rules, 'answer or ""', "answer")
 one_list_for_all_runs = wrong("any_path", "left over from the run before")(
-    five_rules, "limits)", "limits, problems=[])", "problems = []", ""
+    five_rules, ("limits)", "limits, problems=[])"), ("problems = []", "")
 )
 tools_sorted_in_the_run = wrong("any_path", "changes nothing")(
     five_rules, "return problems", 'run["history"].pop()\nreturn problems'
@@ -127,10 +127,8 @@ only_one_forbidden_tool_known = wrong("forbidden", "another forbidden tool")(
 only_two_forbidden_tools_known = wrong("forbidden", "in between")(five_rules, FORBIDDEN, f"{FORBIDDEN}[:2]")
 names_compared_as_texts = wrong("forbidden", "Compare whole names")(
     five_rules,
-    FORBIDDEN,
-    'name in " ".join(run["tools_used"])',
-    f"for name in {USED}",
-    'for name in limits["forbidden_tools"]',
+    (FORBIDDEN, 'name in " ".join(run["tools_used"])'),
+    (f"for name in {USED}", 'for name in limits["forbidden_tools"]'),
 )
 only_the_last_tool_looked_at = wrong("forbidden", "at first")(five_rules, USED, f"{USED}[-1:]")
 only_first_and_last_tool_looked_at = wrong("forbidden", "in between")(
@@ -165,18 +163,16 @@ only_the_step_limit_known = wrong("limit_answer", "Other limits may stop a run t
 
 failures_not_looked_at = wrong("claim", "claims success")(five_rules, FAILED, "False")
 every_failure_counts = wrong("claim", "what was mended is no failure")(
-    five_rules, "last.values()", '[entry["result"] for entry in results]', CLAIMS, CLAIMS_OR_NONE
+    five_rules, ("last.values()", '[entry["result"] for entry in results]'), (CLAIMS, CLAIMS_OR_NONE)
 )
 honest_failure_refused = wrong("claim", "may fail, if it says so")(five_rules, f" and {CLAIMS}", "")
 only_the_last_result_counts = wrong("claim", "each tool by itself")(
-    five_rules, FAILED, 'bool(results) and is_failure(results[-1]["result"])', CLAIMS, CLAIMS_OR_NONE
+    five_rules, (FAILED, 'bool(results) and is_failure(results[-1]["result"])'), (CLAIMS, CLAIMS_OR_NONE)
 )
 one_success_is_enough = wrong("claim", "not at whether it ever worked")(
     five_rules,
-    FAILED,
-    'any(all(is_failure(e["result"]) for e in results if e["tool"] == tool) for tool in last)',
-    CLAIMS,
-    CLAIMS_OR_NONE,
+    (FAILED, 'any(all(is_failure(e["result"]) for e in results if e["tool"] == tool) for tool in last)'),
+    (CLAIMS, CLAIMS_OR_NONE),
 )
 error_in_the_words_of_a_result = wrong("claim", "in a text, in a list")(
     five_rules, FAILURE, '"error" in str(result)'

@@ -100,14 +100,10 @@ steps_cut_in_two = wrong("begins", "out of sight")(
 only_the_last_step_shown = wrong("begins", "out of sight")(RIGHT, READING, "last_steps(history, 1)")
 guard_by_the_name_of_the_tool = wrong("begins", "Only the same tool with the same input is a repeat")(
     RIGHT,
-    READING,
-    "history",
-    GUARD,
-    'if reply["tool"] in seen:',
-    NOTE,
-    "",
-    "seen.add(sorted_key(reply))",
-    'seen.add(reply["tool"])',
+    (READING, "history"),
+    (GUARD, 'if reply["tool"] in seen:'),
+    (NOTE, ""),
+    ("seen.add(sorted_key(reply))", 'seen.add(reply["tool"])'),
 )
 
 # --- wrong: past the stuck invoice
@@ -116,7 +112,7 @@ goal_cut_off_later = wrong("past_the_stuck", "the goal is no longer there")(RIGH
 two_steps_shown = wrong("past_the_stuck", "out of sight")(RIGHT, READING, "last_steps(history, 2)")
 no_guard = wrong("past_the_stuck", "not flagged")(RIGHT, GUARD, "if False:")
 no_guard_and_three_steps_shown = wrong("past_the_stuck", "not flagged")(
-    RIGHT, READING, "last_steps(history, 3)", GUARD, "if False:"
+    RIGHT, (READING, "last_steps(history, 3)"), (GUARD, "if False:")
 )
 guard_without_a_note = wrong("past_the_stuck", "not flagged")(RIGHT, NOTE, "")
 third_request_ends_the_night = wrong("past_the_stuck", "not flagged")(
@@ -162,7 +158,7 @@ whole_history_until_the_budget_ends = wrong("all_done", "How much does each call
 step_limit_of_ex01 = wrong("all_done", "step limit")(RIGHT, "max_steps=400", "max_steps=100")
 end_not_told = wrong("all_done", '"stopped" is "answered"')(RIGHT, '"answered"', '"done"')
 whole_history_and_no_budget = wrong("within", "Every call reads the whole history again")(
-    RIGHT, READING, "history", TOKENS, "if False:", USD, "if False:"
+    RIGHT, (READING, "history"), (TOKENS, "if False:"), (USD, "if False:")
 )
 steps_one_short = wrong("within", "Where do you count?")(RIGHT, '"steps": steps', '"steps": steps - 1')
 steps_not_told = wrong("within", 'no "steps"')(RIGHT, '"steps": steps, ', "")
@@ -173,7 +169,7 @@ steps_not_limited = wrong("limits", "max_steps before each call")(RIGHT, STEPS, 
 tokens_not_limited = wrong("limits", "max_tokens before each call")(RIGHT, TOKENS, "if False:")
 money_not_limited = wrong("limits", "max_usd before each call")(RIGHT, USD, "if False:")
 budget_looked_at_after_paying = wrong("limits", "max_tokens before each call")(
-    RIGHT, TOKENS, "if tokens > max_tokens:", USD, "if PRICE.usd(tokens) > max_usd:"
+    RIGHT, (TOKENS, "if tokens > max_tokens:"), (USD, "if PRICE.usd(tokens) > max_usd:")
 )
 last_step_never_made = wrong("limits", "more would have been allowed")(
     RIGHT, STEPS, "if steps == max_steps - 1:"
