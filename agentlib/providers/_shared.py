@@ -159,9 +159,7 @@ def check_arguments(name: object, system: object, settings: Mapping[str, Any], o
         raise TypeError(f"system is text, but was {describe(system)}.")
     for setting in settings:
         if setting in own:
-            raise TypeError(
-                f"{setting} is not a setting: it is made from the other arguments, or switched off."
-            )
+            raise TypeError(f"{setting} is not a setting: it is made from other arguments, or switched off.")
 
 
 # --- the call ---------------------------------------------------------------------------------------
@@ -206,9 +204,7 @@ class Adapter(ABC):
         TypeError if `options` holds a key.
         """
         if "api_key" in options:
-            raise TypeError(
-                f"A key is not an argument, as code is shown and saved. It is read from {self.key}."
-            )
+            raise TypeError(f"A key is not an argument: code is shown and saved. It is read from {self.key}.")
         if find_spec(self.provider) is None:
             command = f'{sys.executable} -m pip install -e ".[{self.provider}]"'
             raise ProviderError(self.provider, f"its client is not installed. Run: {command}")
