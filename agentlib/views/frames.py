@@ -153,7 +153,7 @@ class _Builder:
         self.length = 0
         self.repeats: tuple[int, ...] = ()
         self.step = 0
-        self.read: list[int] = []
+        self.last_read = 0  # tokens, by the last call
         self.read_total = 0
         self.requested: dict[str, int] = {}  # the step in which a request was first made
         self.again: set[str] = set()
@@ -164,7 +164,7 @@ class _Builder:
     def build(self) -> Frames:
         for number, event in enumerate(self.events):
             new = self.apply(event)
-            move, caption = self.look_at(number, event)
+            move, caption = self.caption_of(number, event)
             stopped = event.text if event.kind == "stop" else None
             self.add(None, move, caption, new, stopped)
         return self.frames
@@ -187,11 +187,11 @@ class _Builder:
         if event.kind == "ask":
             self.step += 1
             self.read_total += event.tokens
-            self.read.append(event.tokens)
+            self.last_read = event.tokens
         elif event.kind == "reply":
-            if self.read and event.tokens:
-                self.read_total += event.tokens - self.read[-1]
-                self.read[-1] = event.tokens
+            if self.step and event.tokens:
+                self.read_total += event.tokens - self.last_read
+                self.last_read = event.tokens
             self.reply = event.entry
             self.ran = False
             for call in calls_in(event.entry):
@@ -202,16 +202,16 @@ class _Builder:
         elif event.kind == "act":
             self.ran = True
         if event.kind == "history":
-            return self.put(event.entries, event.read or [])
+            return self.set_history(event.entries, event.read or [])
         if (
             not self.trace.watched
             and event.kind in ("start", "reply", "result", "note")
             and event.entry is not None
         ):
-            return self.put(self.length, [event.entry])
+            return self.set_history(self.length, [event.entry])
         return ()
 
-    def put(self, kept: int, entries: Sequence[Any]) -> tuple[int, ...]:
+    def set_history(self, kept: int, entries: Sequence[Any]) -> tuple[int, ...]:
         """Let the history be its first `kept` entries and then these."""
         frame = len(self.frames) + 1
         before = {
@@ -222,7 +222,7 @@ class _Builder:
         repeats = [place for place in self.repeats if place < kept]
         new = []
         for place, entry in enumerate(entries, start=kept):
-            repeat = self.is_repeat(entry, place, before)
+            repeat = self.is_repeat(entry, before)
             version = Version(frame, entry, repeat)
             if place == len(self.versions):
                 self.versions.append([version])
@@ -238,7 +238,7 @@ class _Builder:
             self.repeats = tuple(repeats)
         return tuple(new)
 
-    def is_repeat(self, entry: Any, place: int, before: set[str] | None) -> bool:
+    def is_repeat(self, entry: Any, before: set[str] | None) -> bool:
         keys = [request_key(call) for call in calls_in(entry)]
         if before is None:  # the usual case: the history only grew
             return any(key in self.again for key in keys)
@@ -248,7 +248,7 @@ class _Builder:
 
     # -- captions
 
-    def look_at(self, number: int, event: Event) -> tuple[str, str]:
+    def caption_of(self, number: int, event: Event) -> tuple[str, str]:
         """Give the move and the caption for one event of `run_agent`."""
         kind = event.kind
         if kind == "start":
@@ -406,29 +406,28 @@ class _WatchedBuilder(_Builder):
 
     def build_line(self, start: int, end: int) -> None:
         first = self.events[start]
-        quiet = True
         if first.kind == "line":
             same = self.line is not None and self.source.same_statement(self.line, first.line)
             self.line = first.line
             quiet = end == start + 1
             if quiet and same and self.frames and self.frames[-1].move in ("", "check"):
-                return  # the next line of one long statement: nothing new to tell
+                return  # the next line of one long statement: nothing new to say
         move, captions, new = "", [], set[int]()
         for number in range(start, end):
             event = self.events[number]
             before = self.length
             new.update(self.apply(event))
-            moved, words = self.tell(number, event, before)
+            moved, words = self.watched_caption(number, event, before)
             move = moved if moved and move in ("", "record") else move
             if words:
                 captions.append(words)
         if not captions and first.kind == "line":
-            move, words = self.tell_line(self.events[end] if end < len(self.events) else None)
+            move, words = self.line_caption(self.events[end] if end < len(self.events) else None)
             captions.append(words)
         if captions:
             self.add(self.line, move, " ".join(captions), tuple(sorted(new)))
 
-    def tell(self, number: int, event: Event, before: int) -> tuple[str, str]:
+    def watched_caption(self, number: int, event: Event, before: int) -> tuple[str, str]:
         """Give the move and the words for one event of a watched loop; "" for what needs no words."""
         if event.kind == "start":
             self.line = self.source.first_line if self.source.lines else None
@@ -504,7 +503,7 @@ class _WatchedBuilder(_Builder):
         new = f"It had {before} entries and has {self.length} now."
         return f"The history is rewritten from entry {kept + 1} on. {new}"
 
-    def tell_line(self, after: Event | None) -> tuple[str, str]:
+    def line_caption(self, after: Event | None) -> tuple[str, str]:
         """Say what a line does that neither asks, acts nor records, by the line that comes next."""
         line = self.line or 0
         following = after.line if after is not None and after.kind == "line" else None
