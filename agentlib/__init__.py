@@ -8,12 +8,14 @@ from agentlib import errors, stops
 from agentlib._run import Run
 from agentlib.loop import replay, run_agent
 from agentlib.messages import answer, ask, ask_together
+from agentlib.models import ScriptedModel
 from agentlib.tools import Tool, tool
 from agentlib.trace import Event, Trace, compare
 
 __all__ = [
     "Event",
     "Run",
+    "ScriptedModel",
     "Tool",
     "Trace",
     "answer",

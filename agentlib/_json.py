@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic_core import to_json
 
@@ -16,6 +16,7 @@ __all__ = [
     "MAX_DIGITS",
     "copy_plain",
     "describe",
+    "is_number",
     "json_ready",
     "json_text",
     "make_plain",
@@ -70,6 +71,11 @@ def describe(value: object) -> str:
 
 
 # --- checks ------------------------------------------------------------------------------------------
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """True for a number; True and False are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def whole_number(name: str, value: object, minimum: int = 1) -> int:

@@ -1,9 +1,11 @@
 """What a run costs: tokens, coins and money, and the formulas that say how they grow."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agentlib._json import is_number
 from agentlib.messages import Entry, calls_in, describe, json_text
 
 __all__ = [
@@ -74,11 +76,7 @@ class Price:
             value = getattr(self, name)
             if value is None and name == "cached_input_usd":
                 continue
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, (int, float))
-                or not 0 <= value < float("inf")
-            ):
+            if not is_number(value) or not 0 <= value < math.inf:
                 raise ValueError(f"{name} is a number of USD from 0 up, but was {describe(value)}.")
         for name in ("source", "date"):
             value = getattr(self, name)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from statistics import NormalDist, median
 from typing import Any, ClassVar, NamedTuple, TextIO
@@ -321,14 +322,11 @@ def _read_cases(cases: Any) -> dict[str, _ReadCase]:
             raise TypeError(f"A case is a Case, or a function that makes one, but {describe(case)} came.")
         if case.name in read:
             raise ValueError(f'Two cases are called "{case.name}". Give one another name.')
-        read[case.name] = _ReadCase(case.name, case.goal, given if callable(given) else _always(case))
+        make = given if callable(given) else repeat(case).__next__  # the same one for each run
+        read[case.name] = _ReadCase(case.name, case.goal, make)
     if not read:
         raise ValueError("There is no case to run.")
     return read
-
-
-def _always(case: Case) -> MakeCase:
-    return lambda: case
 
 
 def _one_run(
@@ -339,7 +337,11 @@ def _one_run(
     rng = random.Random(f"{read.name}/{seed}")
     not_run = Result(version, read.name, read.goal, seed, passed=False)
     try:
-        case, model = _made_for_one_run(read, make_model, rng)
+        case, model = read.make(), make_model(rng)
+        if not isinstance(case, Case):
+            raise TypeError(f"a maker of cases gives a Case, but gave {describe(case)}")
+        if not callable(model):
+            raise TypeError(f"make_model gives a function of the history, but gave {describe(model)}")
     except Exception as problem:
         return replace(not_run, failure=f"the case or the model could not be made: {words_of(problem)}")
     run = run_agent(model, case.tools, case.goal, **options)
@@ -363,17 +365,6 @@ def _one_run(
     except Exception as problem:
         return replace(result, failure=f"the check raised: {words_of(problem)}")
     return replace(result, passed=passed, problems=problems)
-
-
-def _made_for_one_run(
-    read: _ReadCase, make_model: MakeModel, rng: random.Random
-) -> tuple[Case, ModelFunction]:
-    case, model = read.make(), make_model(rng)
-    if not isinstance(case, Case):
-        raise TypeError(f"a maker of cases gives a Case, but gave {describe(case)}")
-    if not callable(model):
-        raise TypeError(f"make_model gives a function of the history, but gave {describe(model)}")
-    return case, model
 
 
 def _verdict(said: object) -> tuple[bool, tuple[str, ...]]:
@@ -407,7 +398,7 @@ def _read_results(path: Path, version: str, cases: dict[str, _ReadCase]) -> dict
         except ValidationError as problem:
             what = problem.errors()[0]["msg"]
             raise ResultsFileError(
-                str(path), number, f"wanted a result of an evaluation as JSON, but it is none ({what})."
+                str(path), number, f"expected a result of an evaluation as JSON, but it is none ({what})."
             ) from None
         if result.version != version or result.case not in cases:
             continue
@@ -419,7 +410,7 @@ def _read_results(path: Path, version: str, cases: dict[str, _ReadCase]) -> dict
         known[result.case, result.seed] = result
     if rest:  # the program was ended while it wrote this line
         if rest[: len(_BEGINNING)] != _BEGINNING[: len(rest)]:
-            raise ResultsFileError(str(path), len(lines) + 1, "wanted a result of an evaluation as JSON.")
+            raise ResultsFileError(str(path), len(lines) + 1, "expected a result of an evaluation as JSON.")
         with path.open("r+b") as file:
             file.truncate(len(content) - len(rest))
     return known

@@ -9,10 +9,11 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from agentlib._json import whole_number
+from agentlib._json import is_number, whole_number
 from agentlib.costs import estimate_tokens
 from agentlib.errors import SummaryError, ToolError, WindowError
 from agentlib.messages import Entry, ModelFunction, describe, is_error, is_reply, json_text, user
@@ -153,7 +154,7 @@ def compact(history: list[Entry], keep_steps: int, summarise: Summarise) -> list
     old, recent = steps[: len(steps) - keep_steps], steps[len(steps) - keep_steps :]
     if len(steps) <= keep_steps:
         return list(history)
-    goal, replaced = before[:1], before[1:] + _joined(old)
+    goal, replaced = before[:1], [*before[1:], *chain(*old)]
     summary = summarise(list(replaced))
     if not isinstance(summary, str) or not summary.strip():
         raise SummaryError(f"{describe(summary)} came", summary)
@@ -161,11 +162,7 @@ def compact(history: list[Entry], keep_steps: int, summarise: Summarise) -> list
     length, replaced_length = len(json_text([note])), len(json_text(replaced))
     if length > replaced_length:
         raise SummaryError(f"{length:,} characters came for {replaced_length:,}", summary)
-    return [*goal, note, *_joined(recent)]
-
-
-def _joined(steps: list[list[Entry]]) -> list[Entry]:
-    return [entry for step in steps for entry in step]
+    return [*goal, note, *chain(*recent)]
 
 
 def clear_results(history: list[Entry], keep_steps: int) -> list[Entry]:
@@ -178,7 +175,7 @@ def clear_results(history: list[Entry], keep_steps: int) -> list[Entry]:
     before, steps = split_steps(history)
     number_of_old = max(0, len(steps) - keep_steps)
     cleared = [[_without_result(entry) for entry in step] for step in steps[:number_of_old]]
-    return [*before, *_joined(cleared), *_joined(steps[number_of_old:])]
+    return [*before, *chain(*cleared, *steps[number_of_old:])]
 
 
 def _without_result(entry: Entry) -> Entry:
@@ -218,10 +215,8 @@ class CompactWhenFull:
     def __post_init__(self) -> None:
         whole_number("window_tokens", self.window_tokens)
         whole_number("keep_steps", self.keep_steps, minimum=0)
-        if isinstance(self.full_at, bool) or not isinstance(self.full_at, (int, float)):
+        if not is_number(self.full_at) or not 0 < self.full_at <= 1:
             raise ValueError(f"full_at is a number above 0 and up to 1, but was {describe(self.full_at)}.")
-        if not 0 < self.full_at <= 1:
-            raise ValueError(f"full_at is a number above 0 and up to 1, but was {self.full_at}.")
         if not callable(self.summarise):
             raise TypeError(f"summarise is a function, but was {describe(self.summarise)}.")
 

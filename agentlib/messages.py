@@ -160,23 +160,12 @@ def ask_together(*requests: Mapping[str, Any], text: str = "") -> Entry:
 
 
 class Exchange(NamedTuple):
-    """One tool request and what came of it.
+    """One tool request and what came of it. answer: the entry with its result; None = there is none."""
 
-    call: the request (id, tool, input). answer: the entry with its result; None = there is none.
-    """
-
-    call: Entry
+    id: Any
+    tool: Any
+    input: Any
     answer: Entry | None
-
-    @property
-    def tool(self) -> Any:
-        """The name of the tool."""
-        return self.call.get("tool")
-
-    @property
-    def input(self) -> Any:
-        """The arguments."""
-        return self.call.get("input")
 
     @property
     def result(self) -> Any:
@@ -208,8 +197,11 @@ def read_history(history: Sequence[Any]) -> list[Part]:
         while calls and place < len(history) and _holds_result(history[place]):
             results.append(history[place])
             place += 1
-        answers = _answers_to(calls, results)
-        parts.append(Part(entry, tuple(map(Exchange, calls, answers))))
+        exchanges = [
+            Exchange(call.get("id"), call.get("tool"), call.get("input"), answer)
+            for call, answer in zip(calls, _answers_to(calls, results), strict=True)
+        ]
+        parts.append(Part(entry, tuple(exchanges)))
         parts += map(Part, results)  # those that are left
     return parts
 

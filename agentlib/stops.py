@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 from agentlib._history import History
-from agentlib._json import whole_number
+from agentlib._json import is_number, whole_number
 from agentlib.costs import Price
 from agentlib.messages import Entry, ReadCall, describe, whole
 
@@ -169,7 +169,7 @@ class StopRule:
 
 
 def _above_zero(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+    if not is_number(value) or not 0 < value < math.inf:
         raise ValueError(f"{name} is a number above 0, but was {describe(value)}.")
 
 

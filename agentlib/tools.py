@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, get_type_hints, 
 from pydantic_core import ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
+from agentlib._json import is_number
 from agentlib.errors import FatalToolError, ToolError, ToolTimeoutError, UnrunError
 from agentlib.messages import (
     MAX_ERROR_CHARS,
@@ -97,11 +98,7 @@ def tool(
     Raises TypeError if it is no function, is a coroutine function, has a parameter that cannot be
     given by name, or a type that cannot be checked; ValueError if `timeout_seconds` is not above 0.
     """
-    if timeout_seconds is not None and not (
-        isinstance(timeout_seconds, (int, float))
-        and not isinstance(timeout_seconds, bool)
-        and timeout_seconds > 0
-    ):
+    if timeout_seconds is not None and not (is_number(timeout_seconds) and timeout_seconds > 0):
         raise ValueError(
             f"timeout_seconds is a number above 0, or None, but was {describe(timeout_seconds)}."
         )

@@ -169,9 +169,9 @@ class Trace:
                     break
         name = event.id or (event.entry or {}).get("id")
         for earlier in reversed(self.events[:number]):
-            if earlier.kind == "reply" and earlier.entry is not None:
+            if earlier.kind == "reply":
                 for call in calls_in(earlier.entry):
-                    if call["id"] == name:
+                    if call.get("id") == name:
                         return call
                 break
         return {"id": name, "tool": event.text or (event.entry or {}).get("tool", ""), "input": {}}

@@ -101,7 +101,7 @@ def _text_in(entry: Entry) -> str:
 
 
 def _request(exchange: Exchange, taken: set[str]) -> Request:
-    call, given = exchange.call, exchange.input
+    given = exchange.input
     # What a model wrote instead of an object has to be shown to it in one: both take nothing else.
     arguments = dict(given) if isinstance(given, dict) else {"not_an_object": given}
     result = exchange.answer
@@ -109,7 +109,7 @@ def _request(exchange: Exchange, taken: set[str]) -> Request:
         result = {"result": error_result("not_run", "Not run: the history holds no result.")}
     name = re.sub(r"[^A-Za-z0-9_-]", "_", str(exchange.tool or "unknown"))[:64]
     failed = is_error(result.get("result"))
-    return Request(_free_id(call.get("id"), taken), name, arguments, _result_text(result), failed)
+    return Request(_free_id(exchange.id, taken), name, arguments, _result_text(result), failed)
 
 
 def _free_id(given: object, taken: set[str]) -> str:
