@@ -1,11 +1,11 @@
 """A table of cases: for functions that are called once and judged by what they give back."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agentlib.course.checking.evidence import crash, shortened, shown, what_came_back
-from agentlib.course.checking.spec import Fault, Log, Logs, Scenario, first_fault
+from agentlib.course.checking.spec import Fault, Judge, Log, Logs, Scenario, first_fault
 from agentlib.messages import json_text
 
 __all__ = ["Case", "by_cases", "scenarios_of"]
@@ -42,7 +42,7 @@ def scenarios_of(table: Mapping[str, Iterable[Case]]) -> dict[str, Scenario]:
     return made
 
 
-def by_cases(criterion: str) -> Callable[[Logs], Fault | None]:
+def by_cases(criterion: str) -> Judge:
     """Make the judge of a criterion: its cases in the order of the table, up to the first that is not met."""
 
     def judge(logs: Logs) -> Fault | None:

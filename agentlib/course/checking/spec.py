@@ -6,7 +6,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-__all__ = ["FRESH_DIR", "Called", "Criterion", "Exercise", "Fault", "Log", "Logs", "Scenario", "first_fault"]
+__all__ = [
+    "FRESH_DIR", "Called", "Criterion", "Exercise", "Fault", "Judge", "Log", "Logs", "Scenario", "each",
+    "first_fault", "in_turn",
+]  # fmt: skip
 
 FRESH_DIR = Path(__file__).resolve().parents[1] / "exercises" / "fresh"
 """The exercises as they are handed out; `agentlib.course.make` writes them."""
@@ -135,6 +138,35 @@ class Logs(Mapping[str, Log]):
         return list(self._logs.values())
 
 
+Judge = Callable[[Logs], Fault | None]
+"""Looks at the logs and gives a fault, or None if all is well."""
+
+
+def each(
+    judge: Callable[[Log], Fault | None],
+    *scenarios: str,
+    before: str = "",
+    hint: str | None = None,
+    spare_hint: str | None = None,
+) -> Judge:
+    """Make a judge of one log look at several scenarios, in order.
+
+    before: words to be put before what was seen. hint: in the place of the fault's own; spare_hint: where it
+    has none.
+    """
+
+    def judge_each(logs: Logs) -> Fault | None:
+        fault = first_fault(judge(logs[name]) for name in scenarios)
+        return fault and Fault(f"{before}{fault.seen}", hint or fault.hint or spare_hint)
+
+    return judge_each
+
+
+def in_turn(*judges: Judge) -> Judge:
+    """Make one judge of several: the first fault counts."""
+    return lambda logs: first_fault(judge(logs) for judge in judges)
+
+
 @dataclass(frozen=True)
 class Criterion:
     """One thing that the learner's function must do, and one part of the exercise's task.
@@ -151,7 +183,7 @@ class Criterion:
     wanted: str
     nudge: str
     hint: str
-    judge: Callable[[Logs], Fault | None]
+    judge: Judge
     needs: tuple[str, ...] = ()
     details: str = ""
 

@@ -325,7 +325,6 @@ def ends_either_way(logs: Logs) -> Fault | None:
     if fault := loops.answers_at_the_end(log, 3):
         return fault
     log = logs["stubborn"]
-    limit = log.facts["limit"]
     if len(log.tool_runs) > 1:
         return Fault(
             f"a model made one request {times(len(log.asks))}; the tool ran {times(len(log.tool_runs))}",
@@ -338,7 +337,7 @@ def ends_either_way(logs: Logs) -> Fault | None:
                 f"{counted(len(results_in(history)), 'result')}",
                 "The third and the fourth repeat need a result too.",
             )
-    return loops.at_the_limit(log, limit)
+    return loops.at_the_limit(log)
 
 
 WORKS = ("loop", "other_input")

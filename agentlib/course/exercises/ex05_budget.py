@@ -172,7 +172,7 @@ def _both_limits(log: Log) -> Fault | None:
             'was "budget limit"',
             "Which of the two limits do you look at first?",
         )
-    return loops.at_the_limit(log, log.facts["limit"]) or _coins(log, "step limit")
+    return loops.at_the_limit(log) or _coins(log, "step limit")
 
 
 def says_it_in_words(logs: Logs) -> Fault | None:

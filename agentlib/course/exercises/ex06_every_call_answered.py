@@ -433,7 +433,7 @@ def answers_odd_ids(logs: Logs) -> Fault | None:
 
 def ends_well(logs: Logs) -> Fault | None:
     """A batch is one step, and Ctrl-C leaves also in the middle of one."""
-    if fault := loops.at_the_limit(logs["endless batches"], 3):
+    if fault := loops.at_the_limit(logs["endless batches"]):
         return Fault(
             f"each reply made two requests; {fault.seen}",
             "A step is one call of the model, however many requests it makes.",

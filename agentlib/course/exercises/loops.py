@@ -1,7 +1,7 @@
 """What every loop of the course must do: scenarios and criteria that several exercises share."""
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial
 from typing import Any
 
 from agentlib.course.checking.evidence import (
@@ -18,7 +18,7 @@ from agentlib.course.checking.evidence import (
 )
 from agentlib.course.checking.fake_data import FAILURES, Tool, World, interrupt, tools_of
 from agentlib.course.checking.simulator import TOO_OFTEN
-from agentlib.course.checking.spec import Criterion, Fault, Log, Logs, Scenario, first_fault
+from agentlib.course.checking.spec import Criterion, Fault, Judge, Log, Scenario, each, in_turn
 from agentlib.messages import Entry, answer, ask, json_text, short
 from agentlib.views.describe import counted, full_call, sketch, times
 
@@ -171,14 +171,9 @@ def loop_scenarios(world: World, default_steps: int = 10, *, own_tools: bool = F
 # --- criteria
 
 
-def on_both_errands(judge: Callable[[Log], Fault | None]) -> Callable[[Logs], Fault | None]:
-    """Make a judge of one run judge both errands."""
-
-    @wraps(judge)
-    def both(logs: Logs) -> Fault | None:
-        return first_fault(judge(logs[name]) for name in ("errand", "second errand"))
-
-    return both
+def on_both_errands(judge: Callable[[Log], Fault | None]) -> Judge:
+    """Make a judge of one log judge both errands."""
+    return each(judge, "errand", "second errand")
 
 
 @on_both_errands
@@ -443,22 +438,6 @@ def in_python(value: Any) -> str:
     return shown(value) if isinstance(value, (str, dict, list)) else str(value)
 
 
-def still_a_loop(logs: Logs) -> Fault | None:
-    """All that ex01 asks for, up to the answer."""
-    return (
-        begins_with_the_goal(logs)
-        or runs_the_tool(logs)
-        or keeps_requests(logs)
-        or keeps_results(logs)
-        or ends_with_the_answer(logs)
-    )
-
-
-def fails_well(logs: Logs) -> Fault | None:
-    """Failures become results, and Ctrl-C leaves."""
-    return failures_become_results(logs) or interrupt_leaves(logs)
-
-
 @on_both_errands
 def ends_with_the_answer(log: Log) -> Fault | None:
     """The answer ends the run, at once, with the dict that the task asks for."""
@@ -475,12 +454,7 @@ def answers_at_the_end(log: Log, steps: int) -> Fault | None:
     return wrong_end(log, log.facts["answer"], steps, "answered")
 
 
-def stops_at_the_limit(logs: Logs) -> Fault | None:
-    """Never more than max_steps calls, never fewer, and an honest end."""
-    names = "endless", "one step", "many steps", "default limit"
-    if fault := first_fault(at_the_limit(logs[name], logs[name].facts["limit"]) for name in names):
-        return fault
-    log = logs["answer at the last step"]
+def _answer_at_the_last_step(log: Log) -> Fault | None:
     steps = len(log.facts["requests"]) + 1
     if log.returned.get("stopped") == "step limit" or len(log.asks) < steps:
         return Fault(
@@ -493,8 +467,9 @@ def stops_at_the_limit(logs: Logs) -> Fault | None:
     return answers_at_the_end(log, steps)
 
 
-def at_the_limit(log: Log, limit: int) -> Fault | None:
+def at_the_limit(log: Log) -> Fault | None:
     """One run must end at the step limit, with no answer."""
+    limit = log.facts["limit"]
     is_given = log.facts.get("given", True)
     given = f"max_steps={limit}" if is_given else f"no max_steps given (so {limit})"
     # It comes after the runs in which a limit is given, so these are in order.
@@ -524,11 +499,6 @@ def at_the_limit(log: Log, limit: int) -> Fault | None:
             "where does it end?",
         )
     return wrong_end(log, None, limit, "step limit")
-
-
-def failures_become_results(logs: Logs) -> Fault | None:
-    """A tool's failure and an unknown tool come back as results, and the run goes on."""
-    return _tool_failures(logs["failing"]) or _unknown(logs["unknown tool"])
 
 
 def _tool_failures(log: Log) -> Fault | None:
@@ -608,25 +578,45 @@ def _unknown(log: Log) -> Fault | None:
     return answers_at_the_end(log, 3)
 
 
-def interrupt_leaves(logs: Logs) -> Fault | None:
-    """Ctrl-C leaves the function, whether it comes in a tool or in the model."""
-    for name, where in (("interrupt in a tool", "a tool"), ("interrupt in the model", "the model")):
-        log = logs[name]
-        pressed = [place for place, call in enumerate(log.calls) if "interrupt" in call.answer]
-        if "interrupted" in log.outcome and pressed[:1] == [len(log.calls) - 1]:
-            continue
-        if "interrupted" in log.outcome:
-            then = "it went on, and only a later one ended it"
-        elif "returned" in log.outcome:
-            then = f"the function returned {what_came_back(log)}"
-        else:
-            fault = crash(log)
-            then = fault.seen if fault else "it went on"
-        return Fault(
-            f"a person pressed Ctrl-C while {where} was at work; then: {then}",
-            f"Ctrl-C raises KeyboardInterrupt. Which `except` of yours catches it when it comes in {where}?",
-        )
-    return None
+def _interrupt_leaves(log: Log, where: str) -> Fault | None:
+    pressed = [place for place, call in enumerate(log.calls) if "interrupt" in call.answer]
+    if "interrupted" in log.outcome and pressed[:1] == [len(log.calls) - 1]:
+        return None
+    if "interrupted" in log.outcome:
+        then = "it went on, and only a later one ended it"
+    elif "returned" in log.outcome:
+        then = f"the function returned {what_came_back(log)}"
+    else:
+        fault = crash(log)
+        then = fault.seen if fault else "it went on"
+    return Fault(
+        f"a person pressed Ctrl-C while {where} was at work; then: {then}",
+        f"Ctrl-C raises KeyboardInterrupt. Which `except` of yours catches it when it comes in {where}?",
+    )
+
+
+stops_at_the_limit = in_turn(
+    each(at_the_limit, "endless", "one step", "many steps", "default limit"),
+    each(_answer_at_the_last_step, "answer at the last step"),
+)
+"""Never more than max_steps calls, never fewer, and an honest end."""
+
+failures_become_results = in_turn(each(_tool_failures, "failing"), each(_unknown, "unknown tool"))
+"""A tool's failure and an unknown tool come back as results, and the run goes on."""
+
+interrupt_leaves = in_turn(
+    each(partial(_interrupt_leaves, where="a tool"), "interrupt in a tool"),
+    each(partial(_interrupt_leaves, where="the model"), "interrupt in the model"),
+)
+"""Ctrl-C leaves the function, whether it comes in a tool or in the model."""
+
+fails_well = in_turn(failures_become_results, interrupt_leaves)
+"""Failures become results, and Ctrl-C leaves."""
+
+still_a_loop = in_turn(
+    begins_with_the_goal, runs_the_tool, keeps_requests, keeps_results, ends_with_the_answer
+)
+"""All that ex01 asks for, up to the answer."""
 
 
 def failures_as_in_ex01(points: int, needs: tuple[str, ...]) -> Criterion:
