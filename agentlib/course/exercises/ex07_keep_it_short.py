@@ -3,19 +3,20 @@
 import json
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.evidence import crash, is_request, is_result, shortened, shown
+from agentlib.course.checking.evidence import crash, is_request, is_result, shortened, shown, what_came_back
 from agentlib.course.checking.fake_data import THINGS, World
-from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario, each, in_turn
 from agentlib.messages import Entry, answer, ask_together, json_text, user
 from agentlib.views.describe import sketch
 
 __all__ = ["EXERCISE"]
 
 NOTE_CHARS = 80
-"""The note about what is left out may stand inside max_chars or beside it; it has at most so many signs."""
+"""The note about what is left out may stand inside max_chars or beside it; it has at most so many."""
 
 
 def words(world: World, chars: int) -> str:
@@ -25,11 +26,11 @@ def words(world: World, chars: int) -> str:
 
 
 LETTERS = "ÆÐØÞŒŁ"
-"""No note is written with these, so that each sign of what came back is either the text's or the note's."""
+"""No note is written with these, so that each letter is either the text's or the note's."""
 
 
 def odd_letters(world: World, chars: int) -> str:
-    """A text of so many characters whose every sign can be told from a note's."""
+    """A text of so many characters, each of which can be told from a note's."""
     return "".join(world.rng.choice(LETTERS) for _ in range(chars))
 
 
@@ -72,6 +73,9 @@ def compacting(
         max_calls={"argument 3": 20},
         facts=facts,
     )
+
+
+FITS_WHEN_PICKED = "wide dict, picked fits"
 
 
 def scenarios(rng: Random) -> dict[str, Scenario]:
@@ -118,7 +122,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "long list": trim([world.things() for _ in range(limit)], limit),
         "dict of one long field": trim({"text": long}, limit),
         "picked and too long": trim(wide, limit, keep=["text", names[0]]),
-        "wide dict, picked fits": trim(wide, limit, keep=picked),
+        FITS_WHEN_PICKED: trim(wide, limit, keep=picked),
         "wide dict with fields named": trim(wide, 10_000, keep=picked),
         "nothing old": compacting(world, [], steps(k)),
         "only the goal": compacting(world, [], [], k),
@@ -184,65 +188,40 @@ def _came_back_whole(log: Log) -> Fault | None:
     )
 
 
-def leaves_what_fits(logs: Logs) -> Fault | None:
-    """What fits comes back as it is; what does not fit comes back shorter."""
-    for name in (
-        "short text",
-        "short dict",
-        "short list",
-        "short number",
-        "exactly as long",
-        "exactly as long, other letters",
-    ):
-        if fault := _came_back_whole(logs[name]):
-            return fault
-    for name in ("long text", "one too long"):
-        log = logs[name]
-        if fault := crash(log):
-            return fault
-        if _value(log) == log.facts["result"]:
-            size = len(log.facts["result"])
-            return Fault(
-                f"a text of {size} characters came back as it was, with max_chars={log.facts['limit']}",
-                "From max_chars + 1 characters on a result is too long.",
-            )
-    return None
+def _came_back_shorter(log: Log) -> Fault | None:
+    if fault := crash(log):
+        return fault
+    if _value(log) != log.facts["result"]:
+        return None
+    size, limit = len(log.facts["result"]), log.facts["limit"]
+    return Fault(
+        f"a text of {size} characters came back as it was, with max_chars={limit}",
+        "From max_chars + 1 characters on a result is too long.",
+    )
 
 
-def picks_fields(logs: Logs) -> Fault | None:
-    """`keep` picks fields of a dict, and only of a dict."""
-    for name in (
-        "fields",
-        "a field that is not there",
-        "wide dict with fields named",
-        "wide dict, picked fits",
-    ):
+def _picks_fields(logs: Logs) -> Fault | None:
+    for name in ("fields", "a field that is not there", "wide dict with fields named", FITS_WHEN_PICKED):
         log = logs[name]
         what = f"keep={json_text(log.facts['keep'])}"
         if fault := crash(log):
             return Fault(
                 f"{what}: {fault.seen}", "A name in `keep` that the dict does not have is passed over."
             )
-        if fault := _picked(log, logs["wide dict, picked fits"]):
+        if fault := _picked(log, logs[FITS_WHEN_PICKED]):
             return Fault(f"{what} {fault.seen}", fault.hint)
-    log = logs["picked and too long"]
-    size = len(json.dumps(_picked_fields(log)))
-    if crash(log) is None and not isinstance(_value(log), str):
-        return Fault(
-            f"what keep={json_text(log.facts['keep'])} names is {size} characters long, with "
-            f"max_chars={log.facts['limit']}; it came back as {shown(_value(log))}",
-            "What was picked may still be too long. First pick, then look at the length.",
-        )
-    log = logs["no fields named"]
-    if fault := _came_back_whole(log):
-        return Fault(f"without keep, {fault.seen}", "Without `keep` every field stays.")
-    for name, kind in (("text with fields named", "text"), ("list with fields named", "list")):
-        if fault := _came_back_whole(logs[name]):
-            return Fault(
-                f"keep was given and the result is a {kind}: {fault.seen}",
-                "Only a dict has fields to pick from.",
-            )
     return None
+
+
+def _cut_when_picked(log: Log) -> Fault | None:
+    if crash(log) is not None or isinstance(_value(log), str):
+        return None
+    size = len(json.dumps(_picked_fields(log)))
+    return Fault(
+        f"what keep={json_text(log.facts['keep'])} names is {size} characters long, with "
+        f"max_chars={log.facts['limit']}; it came back as {what_came_back(log)}",
+        "What was picked may still be too long. First pick, then look at the length.",
+    )
 
 
 def _picked_fields(log: Log) -> Entry:
@@ -328,70 +307,57 @@ def _cut(log: Log) -> Cut | Fault:
 ONE_ROOM = "max_chars is the room for both ends together. How much is one half of it?"
 
 
-def keeps_both_ends(logs: Logs) -> Fault | None:
-    """A result that is too long keeps its start and its end."""
-    for name in ("long text", "long text, odd limit", "wide dict", "long list", "dict of one long field"):
-        log = logs[name]
-        limit = log.facts["limit"]
-        cut = _cut(log)
-        if isinstance(cut, Fault):
-            return cut
-        size, start, end = len(cut.text), cut.start, cut.end
-        if len(cut.got) > limit + NOTE_CHARS:
-            return Fault(f"{size} characters became {len(cut.got)}, with max_chars={limit}", ONE_ROOM)
-        kept = f"of {size} characters the first {start} and the last {end} are kept, with max_chars={limit}"
-        if start < limit // 5 or end < limit // 5:
-            lost = "start" if start < limit // 5 else "end"
-            return Fault(
-                kept,
-                f"The {lost} is nearly gone. Half of the room for each end: `text[:half]` and "
-                "`text[-half:]`.",
-            )
-        if start + end > limit and "text" in name and "dict" not in name and cut.between:
-            return Fault(
-                f"{kept}: {start + end} together",
-                ONE_ROOM,
-            )
+def _keeps_both_ends(log: Log) -> Fault | None:
+    limit = log.facts["limit"]
+    cut = _cut(log)
+    if isinstance(cut, Fault):
+        return cut
+    size, start, end = len(cut.text), cut.start, cut.end
+    if len(cut.got) > limit + NOTE_CHARS:
+        return Fault(f"{size} characters became {len(cut.got)}, with max_chars={limit}", ONE_ROOM)
+    kept = f"of {size} characters the first {start} and the last {end} are kept, with max_chars={limit}"
+    if start < limit // 5 or end < limit // 5:
+        lost = "start" if start < limit // 5 else "end"
+        return Fault(
+            kept,
+            f"The {lost} is nearly gone. Half of the room for each end: `text[:half]` and `text[-half:]`.",
+        )
+    if start + end > limit and isinstance(log.facts["result"], str) and cut.between:
+        return Fault(f"{kept}: {start + end} together", ONE_ROOM)
     return None
 
 
-def says_how_much(logs: Logs) -> Fault | None:
-    """The note in the middle says how many characters are left out."""
-    for name in ("long text", "long text, odd limit", "one too long, odd limit", "wide dict"):
-        log = logs[name]
-        cut = _cut(log)
-        if isinstance(cut, Fault):
-            return cut
-        left_out = len(cut.text) - cut.start - cut.end
-        numbers = _numbers(cut.between)
-        if not numbers and any(map(_numbers, cut.outside)):
-            side, place = (
-                (cut.outside[0], "before") if _numbers(cut.outside[0]) else (cut.outside[1], "behind")
-            )
+def _says_how_much(log: Log) -> Fault | None:
+    cut = _cut(log)
+    if isinstance(cut, Fault):
+        return cut
+    left_out = len(cut.text) - cut.start - cut.end
+    numbers = _numbers(cut.between)
+    for side, place in zip(cut.outside, ("before", "behind"), strict=True):
+        if _numbers(side) and not numbers:
             return Fault(
                 f"the note {shown(side)} stands {place} both ends, not between them",
                 "The note stands where the gap is: the first half, the note, the last half.",
             )
-        seen = f"{left_out} characters are left out, with max_chars={log.facts['limit']}"
-        if not numbers:
-            return Fault(f"{seen}; between the two ends stands {shown(cut.between)}")
-        # A sign of the note may be the same as the one that stood there, but not where the letters are odd.
-        slack = 3 if name == "wide dict" else 0
-        if all(abs(number - left_out) > slack for number in numbers):
-            return Fault(
-                f"{seen}; the note says {numbers[0]}",
-                "Left out is what is neither in the first nor in the last part: the whole length less both. "
-                "What is that where max_chars is odd?"
-                if abs(numbers[0] - left_out) == 1
-                else "Left out is what is neither in the first nor in the last part: the whole length less "
-                "both.",
-            )
-    return None
+    seen = f"{left_out} characters are left out, with max_chars={log.facts['limit']}"
+    if not numbers:
+        return Fault(f"{seen}; between the two ends stands {shown(cut.between)}")
+    # A character of the note may be the same as the one that stood there, but not where the letters are odd.
+    slack = 0 if isinstance(log.facts["result"], str) else 3
+    if any(abs(number - left_out) <= slack for number in numbers):
+        return None
+    odd = " What is that where max_chars is odd?" if abs(numbers[0] - left_out) == 1 else ""
+    return Fault(
+        f"{seen}; the note says {numbers[0]}",
+        "Left out is what is neither in the first nor in the last part: the whole length less both." + odd,
+    )
 
 
 def _numbers(text: str) -> list[int]:
     return [int(re.sub(r"\D", "", digits)) for digits in re.findall(r"\d[\d,_]*", text)]
 
+
+ONLY_A_DICT = "Only a dict has fields to pick from."
 
 # --- compact
 
@@ -420,15 +386,13 @@ def leaves_short_histories(logs: Logs) -> Fault | None:
             return Fault(f"{what}; it came back as {sketch(value)}")
     log = logs["one old step"]
     value = _compacted(log)
-    if isinstance(value, Fault):
-        return value
-    if not log.calls:
-        steps = sum(log.facts["steps"])
-        return Fault(
-            f"the history has {steps} steps and keep_steps={steps - 1}; summarise was not called",
-            "One step more than keep_steps is one old step.",
-        )
-    return None
+    if isinstance(value, Fault) or log.calls:
+        return value if isinstance(value, Fault) else None
+    steps = sum(log.facts["steps"])
+    return Fault(
+        f"the history has {steps} steps and keep_steps={steps - 1}; summarise was not called",
+        "One step more than keep_steps is one old step.",
+    )
 
 
 def _why_called(name: str, logs: Logs) -> str:
@@ -442,7 +406,6 @@ def _why_called(name: str, logs: Logs) -> str:
     return "With no old steps there is nothing to summarise. Which condition says so?"
 
 
-CHANGED = "the history that was given is not as it was before"
 NEW_LIST = "The loop still needs its full history. Make a new list."
 
 
@@ -472,7 +435,7 @@ def _kept_right(log: Log) -> Fault | None:
         )
     middle = value[1 : len(value) - len(kept)]
     if log.outcome.get("changed"):
-        return Fault(f"{what}: {CHANGED}", NEW_LIST)
+        return Fault(f"{what}: the history that was given is not as it was before", NEW_LIST)
     if any(is_request(entry) or is_result(entry) for entry in middle):
         return Fault(
             f"{what}: what came back is {sketch(value)}; old entries are still there",
@@ -484,18 +447,7 @@ def _kept_right(log: Log) -> Fault | None:
 def _same_at_the_end(history: list[Any], value: list[Any]) -> int:
     """How many entries at the end of the two are the same."""
     pairs = zip(reversed(history), reversed(value), strict=False)
-    count = 0
-    for one, other in pairs:
-        if one != other:
-            break
-        count += 1
-    return count
-
-
-def keeps_the_last_steps(logs: Logs) -> Fault | None:
-    """Goal, summary, last steps; nothing else, and the history that was given stays as it was."""
-    log = logs["old steps"]
-    return _kept_right(log)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
 def _summarised(log: Log) -> Fault | None:
@@ -549,43 +501,26 @@ def _summarised(log: Log) -> Fault | None:
     return None
 
 
-def puts_the_summary_in(logs: Logs) -> Fault | None:
-    """The summary of all old entries, and of them alone, stands behind the goal."""
-    if fault := _summarised(logs["old steps"]) or _summarised(logs["one old step"]):
+def _kept_and_summarised(log: Log) -> Fault | None:
+    return _kept_right(log) or _summarised(log)
+
+
+def _whole_batch(log: Log) -> Fault | None:
+    fault = _kept_and_summarised(log)
+    if fault is None or fault.hint == NEW_LIST:
         return fault
-    log = logs["an earlier summary"]
-    if fault := _kept_right(log) or _summarised(log):
-        return Fault(
-            f"with an earlier summary behind the goal: {fault.seen}",
-            "What stands between the goal and the steps that stay is old, an earlier summary too.",
-        )
-    return None
+    return Fault(
+        fault.seen, "Do not count entries. Find where each step begins: at an entry that is a reply."
+    )
 
 
 NO_STEP = "An entry of the type `answer` is no step. A step begins at a reply of the type `tool` or `tools`."
 
 
-def never_parts_a_step(logs: Logs) -> Fault | None:
-    """A reply and all of its results are kept or summarised together."""
-    for name in ("old batches", "a note inside"):
-        log = logs[name]
-        if fault := _kept_right(log) or _summarised(log):
-            return Fault(
-                f"with several requests in one reply: {fault.seen}",
-                NEW_LIST
-                if fault.hint == NEW_LIST
-                else "Do not count entries. Find where each step begins: at an entry that is a reply.",
-            )
-    log = logs["an answer at the end"]
-    if log.calls:
-        steps = log.facts["keep_steps"]
-        return Fault(
-            f"the history has {steps} steps and then an answer, and keep_steps={steps}; summarise was called",
-            NO_STEP,
-        )
-    if fault := _kept_right(logs["answers inside"]):
-        return Fault(f"with answers in the history: {fault.seen}", NO_STEP)
-    return None
+def _answer_is_no_step(log: Log) -> Fault | None:
+    steps = log.facts["keep_steps"]
+    seen = f"the history has {steps} steps and then an answer, and keep_steps={steps}; summarise was called"
+    return Fault(seen, NO_STEP) if log.calls else None
 
 
 EXERCISE = Exercise(
@@ -607,7 +542,14 @@ EXERCISE = Exercise(
                 "`text = result if isinstance(result, str) else json.dumps(result)`, then compare "
                 "`len(text)`."
             ),
-            judge=leaves_what_fits,
+            judge=in_turn(
+                each(
+                    _came_back_whole,
+                    "short text", "short dict", "short list", "short number", "exactly as long",
+                    "exactly as long, other letters",
+                ),
+                each(_came_back_shorter, "long text", "one too long"),
+            ),
             details=(
                 "Exactly `max_chars` characters still fit. Where `keep` is given, it is what was picked that "
                 "has to fit (Part 2)."
@@ -620,7 +562,22 @@ EXERCISE = Exercise(
                 "`{name: result[name] for name in keep if name in result}`, if the result is a dict and keep "
                 "is given."
             ),
-            judge=picks_fields,
+            judge=in_turn(
+                _picks_fields,
+                each(_cut_when_picked, "picked and too long"),
+                each(
+                    _came_back_whole, "no fields named",
+                    before="without keep, ", hint="Without `keep` every field stays.",
+                ),
+                each(
+                    _came_back_whole, "text with fields named",
+                    before="keep was given and the result is a text: ", hint=ONLY_A_DICT,
+                ),
+                each(
+                    _came_back_whole, "list with fields named",
+                    before="keep was given and the result is a list: ", hint=ONLY_A_DICT,
+                ),
+            ),
             needs=("fits",),
             details=(
                 "A name that the dict does not have is passed over. A result that is no dict has no fields "
@@ -632,14 +589,19 @@ EXERCISE = Exercise(
             "trim keeps both ends of what is too long, within max_chars (a short note beside them is free)",
             nudge="Errors often stand at the end of a text, headings at its start. Which part can go?",
             hint="`half = max_chars // 2`; then the first half, a note, and the last half.",
-            judge=keeps_both_ends,
+            judge=each(
+                _keeps_both_ends,
+                "long text", "long text, odd limit", "wide dict", "long list", "dict of one long field",
+            ),
             needs=("fits",),
         ),
         Criterion(
             "says_how_much", 1, "trim says between the two ends how many characters are left out",
             nudge="How does the model know that something is missing, and how much?",
             hint='f"... {len(text) - 2 * half} characters left out ..." between the two ends.',
-            judge=says_how_much,
+            judge=each(
+                _says_how_much, "long text", "long text, odd limit", "one too long, odd limit", "wide dict"
+            ),
             needs=("fits", "both_ends"),
         ),
         Criterion(
@@ -657,7 +619,7 @@ EXERCISE = Exercise(
             "compact keeps the goal and the last keep_steps steps word for word, and no older entries",
             nudge="Where do the last steps begin?",
             hint="`begin = places[-keep_steps]`; `history[begin:]` is what stays, `history[1:begin]` is old.",
-            judge=keeps_the_last_steps,
+            judge=each(_kept_right, "old steps"),
             needs=("nothing_old",),
             details="The history that is given stays as it was: return a new list.",
         ),
@@ -665,7 +627,18 @@ EXERCISE = Exercise(
             "summary", 1, "compact puts one summary of all old entries behind the goal",
             nudge="What does summarise need, and where does its text go?",
             hint='`{"role": "user", "text": summarise(old)}` between the goal and the steps that stay.',
-            judge=puts_the_summary_in,
+            judge=in_turn(
+                each(_summarised, "old steps", "one old step"),
+                each(
+                    _kept_and_summarised,
+                    "an earlier summary",
+                    before="with an earlier summary behind the goal: ",
+                    hint=(
+                        "What stands between the goal and the steps that stay is old, an earlier summary "
+                        "too."
+                    ),
+                ),
+            ),
             needs=("nothing_old", "last_steps"),
             details=(
                 "`summarise` is called once, with a list of all old entries, without the goal; it gives back "
@@ -677,7 +650,14 @@ EXERCISE = Exercise(
             "whole_steps", 1, "compact parts no step: a reply and all of its results stay together",
             nudge="Is every step two entries long?",
             hint="A step begins at a reply whose type is `tool` or `tools`, and ends before the next one.",
-            judge=never_parts_a_step,
+            judge=in_turn(
+                each(
+                    _whole_batch, "old batches", "a note inside",
+                    before="with several requests in one reply: ",
+                ),
+                each(_answer_is_no_step, "an answer at the end"),
+                each(_kept_right, "answers inside", before="with answers in the history: ", hint=NO_STEP),
+            ),
             needs=("nothing_old", "last_steps", "summary"),
             details=(
                 "A reply may have made several requests, and there may be a note or an answer between two "
