@@ -425,7 +425,7 @@ def test_a_file_that_holds_something_else_is_left_alone(tmp_path, content):
     file = tmp_path / "letter.txt"
     file.write_text(content)
     model = Counting()
-    with pytest.raises(ResultsFileError, match=r"letter\.txt, line 1: wanted a result") as caught:
+    with pytest.raises(ResultsFileError, match=r"letter\.txt, line 1: expected a result") as caught:
         evaluate([MUGS], model, runs=5, file=file)
     assert caught.value.line == 1
     assert model.made == 0
