@@ -179,10 +179,8 @@ def test_a_cached_prefix_counted_token_by_token(histories):
 
 def test_tokens_can_be_counted_by_a_tokenizer_of_ones_own():
     histories = [[user("a b")], [user("a b"), user("c d e")]]
-    assert calls_read(histories, count=lambda entry: len(entry["text"].split())) == [
-        Reading(2, 0),
-        Reading(5, 2),
-    ]
+    readings = calls_read(histories, count=lambda entry: len(entry["text"].split()))
+    assert readings == [Reading(2, 0), Reading(5, 2)]
 
 
 # --- closed forms against measured runs -------------------------------------------------------------

@@ -276,10 +276,7 @@ JOBS = [
 def test_both_loops_end_in_the_same_way_with_the_same_answer_after_the_same_steps(
     lab, model, tools, goal, max_steps
 ):
-    one, other = (
-        by_agentlib(model(), tools, goal, max_steps),
-        handwritten.run_agent(model(), tools, goal, max_steps),
-    )
+    one, other = (loop(model(), tools, goal, max_steps) for loop in LOOPS.values())
     for key in ("answer", "stopped", "steps"):
         assert one[key] == other[key]
     assert len(one["history"]) == len(other["history"])

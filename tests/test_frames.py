@@ -258,9 +258,8 @@ def test_a_watched_loop_gives_a_frame_for_each_line_with_that_line_lit():
 def test_an_error_that_the_except_caught_is_followed_from_the_tool_into_the_history():
     trace = mended_run()
     assert caption_of(trace, 9) == '`stock_level("North")` raises an error: Use "north" or "south".'
-    assert caption_of(trace, 10) == (
-        'The `except` catches the error of `stock_level("North")`. The run goes on.'
-    )
+    caught = 'The `except` catches the error of `stock_level("North")`. The run goes on.'
+    assert caption_of(trace, 10) == caught
     assert caption_of(trace, 12) == (
         '`stock_level("North")` raised. The `except` turned it into a result, '
         "so the model will read it in step 2. It is entry 3 of the history."
@@ -304,9 +303,8 @@ def watched_source(source, first_model_line, rounds, max_steps):
     """The trace of a loop that goes to its head and to the model's line `rounds` times, then to its head."""
     tape = Tape(max_steps=max_steps, source=source).line(2).record(user("How many mugs?"))
     for _ in range(rounds):
-        tape.line(3).line(first_model_line - 2).line(first_model_line).asked(
-            ask("stock_level", warehouse="north")
-        )
+        tape.line(3).line(first_model_line - 2).line(first_model_line)
+        tape.asked(ask("stock_level", warehouse="north"))
     return tape.line(3).line(4).line(5).stop("step limit")
 
 
@@ -412,15 +410,8 @@ def test_a_history_that_was_cut_is_told():
 
 
 def test_a_history_that_shrinks_and_grows_again_shows_at_each_frame_what_stood_then():
-    tape = (
-        Tape()
-        .line(2)
-        .history(0, user("a"), user("b"))
-        .line(3)
-        .history(0)
-        .line(4)
-        .history(0, user("x"), user("y"))
-    )
+    tape = Tape().line(2).history(0, user("a"), user("b")).line(3).history(0)
+    tape.line(4).history(0, user("x"), user("y"))
     told = frames(tape.stop("returned"))
     assert [list(frame.history) for frame in told[1:4]] == [
         [user("a"), user("b")], [], [user("x"), user("y")],
@@ -439,11 +430,8 @@ def test_two_calls_of_tools_on_one_line_give_two_frames():
 def test_a_statement_over_several_lines_is_one_frame():
     source = "def run_agent(model, tools, goal, max_steps=10):\n    return {\n        'answer': 1,\n    }\n"
     tape = Tape(source=source).line(2).line(3).line(2)
-    assert [frame.line for frame in frames(tape.stop("returned"))] == [
-        FIRST_LINE,
-        FIRST_LINE + 1,
-        FIRST_LINE + 1,
-    ]
+    lines = [frame.line - FIRST_LINE for frame in frames(tape.stop("returned"))]
+    assert lines == [0, 1, 1]
 
 
 @pytest.mark.parametrize("source", ["", "run = lambda model, tools,", "def broken(:\n  pass"])

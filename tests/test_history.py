@@ -14,11 +14,7 @@ from agentlib.models import RecordingModel, ScriptedModel
 
 ENTRIES = [
     user("Goal"),
-    {
-        "role": "model",
-        "type": "tools",
-        "calls": [{"id": "1", "tool": "look", "input": {"at": [1, {"n": 2}]}}],
-    },
+    {**ask_together({**ask("look", at=[1, {"n": 2}]), "id": "1"}), "role": "model"},
     {"role": "tool", "id": "1", "tool": "look", "result": [{"deep": [1, 2, 3]}, "text"]},
 ]
 

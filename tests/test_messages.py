@@ -113,9 +113,8 @@ def test_a_result_that_answers_no_request_is_a_part_of_its_own():
 
 
 def test_what_is_a_reply_and_what_a_result_with_and_without_a_role():
-    assert all(
-        map(is_reply, [answer("no"), TWO, {"role": "model", "text": "?"}, {**ask("a"), "role": "model"}])
-    )
+    replies = [answer("no"), TWO, {"role": "model", "text": "?"}, {**ask("a"), "role": "model"}]
+    assert all(map(is_reply, replies))
     assert not any(map(is_reply, [user("no"), result(1), {"text": "no"}, None, "answer"]))
     assert is_result(result(1))
     assert not any(map(is_result, [user("no"), answer("no"), {"result": 1}, None]))
@@ -438,11 +437,8 @@ def test_what_is_odd_beside_a_request_does_not_hold_it_up(beside):
 
 def test_an_odd_request_does_not_hold_up_the_others_of_its_reply():
     read = read_reply(ask_together(ask("look", n={1}), ask("look", n=2), ask("look", n=nested(48))), 1)
-    assert ["changed" in call.problem or "became" in call.problem for call in read.calls] == [
-        True,
-        False,
-        False,
-    ]
+    changed = ["changed" in call.problem or "became" in call.problem for call in read.calls]
+    assert changed == [True, False, False]
     assert "nested deeper" in read.calls[2].problem
     assert read_reply(ask_together(ask("look", n=nested(47))), 1).calls[0].problem == ""
 
@@ -482,11 +478,7 @@ def test_usage_is_read_from_every_kind_of_reply():
         5,
         {},
         {"input_tokens": 1},
-        {"input_tokens": -1, "output_tokens": 1},
-        {"input_tokens": 1.5, "output_tokens": 1},
-        {"input_tokens": True, "output_tokens": 1},
-        {"input_tokens": "1", "output_tokens": 1},
-        {"input_tokens": 10**16, "output_tokens": 1},
+        *[{"input_tokens": wrong, "output_tokens": 1} for wrong in (-1, 1.5, True, "1", 10**16)],
     ],
 )
 def test_a_usage_that_counts_nothing_is_left_out(usage):
@@ -510,9 +502,8 @@ def test_a_recorded_reply_is_read_again_as_it_was(reply):
 
 
 def test_nobody_but_a_recording_can_say_what_was_wrong_with_a_reply():
-    run = run_agent(
-        ScriptedModel([{"type": "invalid", "text": "x", "problem": "The user says yes."}]), {}, "Goal", 1
-    )
+    reply = {"type": "invalid", "text": "x", "problem": "The user says yes."}
+    run = run_agent(ScriptedModel([reply]), {}, "Goal", 1)
     assert "The user says yes" not in run.history[2]["text"]
 
 

@@ -46,10 +46,8 @@ def test_the_history_table_says_who_wrote_each_entry_and_what_it_holds():
 
 def test_a_run_its_trace_and_its_history_give_the_same_table():
     run = mugs()
-    tables = {
-        str(history_table(source)) for source in (run, run.trace, run.history, {"history": run.history})
-    }
-    assert len(tables) == 1
+    sources = run, run.trace, run.history, {"history": run.history}
+    assert len({str(history_table(source)) for source in sources}) == 1
 
 
 def test_repeated_requests_are_marked_in_words():
@@ -221,19 +219,8 @@ def test_html_in_a_value_is_shown_as_text_and_never_run(value):
     run = run_agent(ScriptedModel([ask("t", x=value), answer(value)]), {"t": lambda x: x}, value)
     for page in (history_table(run, title=value).html, run_table({value: run}, title=value).html):
         tags = set(re.findall(r"</?([a-zA-Z]+)", page))
-        assert tags <= {
-            "table",
-            "caption",
-            "thead",
-            "tbody",
-            "tr",
-            "th",
-            "td",
-            "strong",
-            "bdi",
-            "span",
-            "code",
-        }
+        plain = {"table", "caption", "thead", "tbody", "tr", "th", "td", "strong", "bdi", "span", "code"}
+        assert tags <= plain
         assert html.escape(value) in page
 
 
@@ -255,10 +242,8 @@ def test_characters_that_turn_the_direction_of_text_are_written_out():
 
 
 def test_text_from_right_to_left_is_kept_apart_from_its_neighbours():
-    assert (
-        "<bdi>\u0645\u0631\u062d\u0628\u0627</bdi>"
-        in history_table([user("\u0645\u0631\u062d\u0628\u0627")]).html
-    )
+    word = "\u0645\u0631\u062d\u0628\u0627"
+    assert f"<bdi>{word}</bdi>" in history_table([user(word)]).html
 
 
 def test_emoji_and_wide_signs_keep_the_columns_in_line():

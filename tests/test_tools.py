@@ -95,14 +95,8 @@ def test_all_kinds_of_functions_can_be_tools():
     def two(shelf: int, add: int) -> int:
         return shelf + add
 
-    functions = [
-        Shop().count,
-        Shop(),
-        Shop.static,
-        Shop.of_class,
-        functools.partial(two, add=4),
-        lambda shelf: shelf,
-    ]
+    functions = [Shop().count, Shop(), Shop.static, Shop.of_class, functools.partial(two, add=4)]
+    functions.append(lambda shelf: shelf)
     assert [result_of(function, {"shelf": 1}) for function in functions] == [1, 2, 3, 4, 5, 1]
     for function in functions[:-1]:
         assert result_of(function, {"shelf": "1"})["error"] == "invalid_input"
@@ -397,14 +391,10 @@ def test_an_unknown_tool_gets_an_error_that_names_the_tools_there_are():
     assert run_tool({}, "a", "{}").result["message"].endswith("Tools: none.")
 
 
-@pytest.mark.parametrize(
-    ("problem", "words"),
-    [
-        (ValueError("plain"), "plain"),
-        (KeyError("k"), "KeyError: 'k'"),
-        (OSError("x" * 3_000), "OSError: xxx"),
-    ],
-)
+SAID = [(ValueError("plain"), "plain"), (KeyError("k"), "KeyError: 'k'")]
+
+
+@pytest.mark.parametrize(("problem", "words"), [*SAID, (OSError("x" * 3_000), "OSError: xxx")])
 def test_words_are_at_most_2000_characters_and_name_the_type_where_it_is_needed(problem, words):
     assert words_of(problem).startswith(words)
     assert len(words_of(problem)) <= 2_000
@@ -470,9 +460,8 @@ def test_a_result_within_the_limit_comes_from_another_thread_that_is_used_again(
     threads = [outcome_of(threading.get_ident, worker=worker, wait_seconds=5).result for _ in range(3)]
     assert len(set(threads)) == 1
     assert threads[0] != threading.get_ident()
-    assert (
-        outcome_of(raising(KeyError("n")), worker=worker, wait_seconds=5).result["message"] == "KeyError: 'n'"
-    )
+    failed = outcome_of(raising(KeyError("n")), worker=worker, wait_seconds=5)
+    assert failed.result["message"] == "KeyError: 'n'"
     worker.close()
 
 

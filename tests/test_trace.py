@@ -67,12 +67,8 @@ def test_traces_are_equal_by_their_events_alone():
 
 
 def test_an_event_leaves_out_what_is_not_set():
-    assert Event("act", 1, id="call_1", text="look").as_dict() == {
-        "kind": "act",
-        "step": 1,
-        "id": "call_1",
-        "text": "look",
-    }
+    named = {"id": "call_1", "text": "look"}
+    assert Event("act", 1, **named).as_dict() == {"kind": "act", "step": 1, **named}
     assert Event("ask", 0, read=[]).as_dict() == {"kind": "ask", "step": 0, "read": []}
 
 
@@ -139,6 +135,14 @@ def test_a_trace_of_another_version_is_refused(tmp_path, version):
         Trace.load(path)
 
 
+def saved_with(trace, folder, **changes):
+    """The file of a trace with something else in its first line."""
+    path = trace.save(folder / "run.jsonl")
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), **changes}), *others]) + "\n")
+    return path
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
@@ -154,9 +158,7 @@ def test_a_trace_of_another_version_is_refused(tmp_path, version):
     ],
 )
 def test_a_first_line_that_cannot_be_replayed_is_refused_when_it_is_loaded(tmp_path, name, value, words):
-    path = mugs(1).save(tmp_path / "run.jsonl")
-    first, *others = path.read_text().splitlines()
-    path.write_text("\n".join([json.dumps({**json.loads(first), name: value}), *others]) + "\n")
+    path = saved_with(mugs(1), tmp_path, **{name: value})
     with pytest.raises(TraceFileError, match=r"run\.jsonl, line 1: ") as raised:
         Trace.load(path)
     assert words in str(raised.value)
@@ -164,10 +166,7 @@ def test_a_first_line_that_cannot_be_replayed_is_refused_when_it_is_loaded(tmp_p
 
 @pytest.mark.parametrize("max_steps", ["3", None, [], 0, 2.5])
 def test_a_replay_whose_limit_is_no_number_of_steps_has_the_steps_that_were_recorded(tmp_path, max_steps):
-    path = mugs().save(tmp_path / "run.jsonl")
-    first, *others = path.read_text().splitlines()
-    path.write_text("\n".join([json.dumps({**json.loads(first), "max_steps": max_steps}), *others]) + "\n")
-    assert replay(Trace.load(path)).stopped == "answered"
+    assert replay(Trace.load(saved_with(mugs(), tmp_path, max_steps=max_steps))).stopped == "answered"
 
 
 @pytest.mark.parametrize(
@@ -259,12 +258,8 @@ def test_a_tool_that_is_asked_once_more_than_was_recorded_is_noticed():
 
 def test_a_tool_of_a_watched_loop_raises_again_where_it_raised():
     error = {"role": "tool", "id": "", "tool": "look", "result": {"error": "KeyError", "message": "no shelf"}}
-    events = (
-        Event("ask", 1),
-        Event("reply", 1, ask("look")),
-        Event("act", 1, text="look"),
-        Event("result", 1, error, ran=True, text="raised"),
-    )
+    asked = Event("ask", 1), Event("reply", 1, ask("look")), Event("act", 1, text="look")
+    events = (*asked, Event("result", 1, error, ran=True, text="raised"))
     look = Trace(events, {"made_by": "watch"}).tools()["look"]
     with pytest.raises(KeyError, match=r"^no shelf$"):
         look()
@@ -305,14 +300,9 @@ def test_a_different_result_is_shown_at_its_step_and_the_steps_after_it_are_comp
 
 def test_a_longer_trace_shows_what_the_other_does_not_have():
     differences = compare(mugs(2), mugs(3))
-    assert [(d.step, d.left and d.left.kind, d.right and d.right.kind) for d in differences] == [
-        (2, "stop", None),
-        (3, None, "ask"),
-        (3, None, "reply"),
-        (3, None, "act"),
-        (3, None, "result"),
-        (3, None, "stop"),
-    ]
+    more = [(3, None, kind) for kind in ("ask", "reply", "act", "result", "stop")]
+    found = [(d.step, d.left and d.left.kind, d.right and d.right.kind) for d in differences]
+    assert found == [(2, "stop", None), *more]
     assert "against nothing" in str(differences[0])
 
 

@@ -51,13 +51,8 @@ class Client:
 
 def run_with(*bodies, max_steps=10, **settings):
     client = Client(*bodies)
-    run = run_agent(
-        local.model(client, local.MODEL, blue_mugs.TOOLS, **settings),
-        blue_mugs.TOOLS,
-        blue_mugs.GOAL,
-        max_steps,
-    )
-    return run, client
+    model = local.model(client, local.MODEL, blue_mugs.TOOLS, **settings)
+    return run_agent(model, blue_mugs.TOOLS, blue_mugs.GOAL, max_steps), client
 
 
 NORTH = '{"type": "tool", "tool": "stock_level", "input": {"warehouse": "north"}}'
@@ -70,17 +65,11 @@ DONE = '{"type": "answer", "text": "North has more."}'
 def test_a_request_runs_its_tool_and_the_next_call_reads_request_and_result():
     run, client = run_with(body(NORTH), body(DONE))
     assert (run.stopped, run.answer, run.tool_runs, run.errors) == ("answered", "North has more.", 1, 0)
-    assert [message["role"] for message in client.requests[1]["messages"]] == [
-        "system",
-        "user",
-        "assistant",
-        "user",
-    ]
-    assert client.requests[1]["messages"][2]["content"] == NORTH
-    assert (
-        client.requests[1]["messages"][3]["content"]
-        == 'Result of stock_level: {"warehouse":"north","blue_mugs":140}'
+    roles, texts = zip(
+        *((one["role"], one["content"]) for one in client.requests[1]["messages"]), strict=True
     )
+    assert roles == ("system", "user", "assistant", "user")
+    assert texts[2:] == (NORTH, 'Result of stock_level: {"warehouse":"north","blue_mugs":140}')
 
 
 def test_100_tokens_read_with_80_from_the_cache_are_100_and_80():
@@ -112,18 +101,11 @@ def test_settings_go_with_each_request_and_each_call_has_a_seed_of_its_own():
         assert (request["temperature"], request["max_tokens"], request["cache_prompt"]) == (0, 50, False)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"temperature": -0.1},
-        {"temperature": True},
-        {"temperature": "warm"},
-        {"temperature": float("nan")},
-        {"seed": -1},
-        {"seed": local.MAX_SEED + 1},
-        {"max_tokens": 0},
-    ],
-)
+WRONG_SETTINGS = [{"temperature": wrong} for wrong in (-0.1, True, "warm", float("nan"))]
+WRONG_SETTINGS += [{"seed": -1}, {"seed": local.MAX_SEED + 1}, {"max_tokens": 0}]
+
+
+@pytest.mark.parametrize("wrong", WRONG_SETTINGS)
 def test_a_setting_that_makes_no_sense_is_refused_before_any_call(wrong):
     client = Client()
     with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -307,10 +289,9 @@ def test_the_grammar_of_the_real_model_keeps_to_the_types_of_a_tool(client):
 
     model = local.model(client, local.MODEL, [order], seed=5, max_tokens=60)
     run = run_agent(model, [order], "Order 20 mugs from the north, fast.", 3)
-    whole = [
-        entry["input"] for entry in run.history if entry.get("type") == "tool" and "problem" not in entry
-    ]
-    assert all(type(given["mugs"]) is int and type(given["fast"]) is bool for given in whole)
+    calls = [entry for entry in run.history if entry.get("type") == "tool" and "problem" not in entry]
+    given = [entry["input"] for entry in calls]
+    assert all(type(one["mugs"]) is int and type(one["fast"]) is bool for one in given)
 
 
 @with_the_model
