@@ -5,7 +5,7 @@ from typing import Any
 
 from agentlib.course.checking.evidence import crash, request_words, wrong_end
 from agentlib.course.checking.fake_data import World, tools_of
-from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Scenario, each, in_turn
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.loops import agent, script
 from agentlib.messages import Entry, answer, ask, json_text
@@ -28,11 +28,17 @@ def _turned(value: Any) -> Any:
 
 
 def repeats(
-    world: World, requests: list[Entry], stop_at: int, max_steps: int = 12, results: str = "equal"
+    world: World,
+    requests: list[Entry],
+    stop_at: int,
+    max_steps: int = 12,
+    results: str = "equal",
+    how: str = "",
 ) -> Scenario:
     """A model that makes these requests. stop_at: the number of the one that must end the run, from 1.
 
     results: "equal", "different", or "failures": what the tools give. "no tool": they are not there.
+    how: the request was repeated, in words.
     """
     many = range(len(requests) + 1)
     message = f"{world.number()} in {world.place()}"
@@ -44,7 +50,7 @@ def repeats(
     tools = tools_of({request["tool"]: made.get(results, []) for request in requests})
     if results == "no tool":
         tools = tools_of({world.tool_name(): []})
-    facts = {"requests": requests, "stop_at": stop_at}
+    facts = {"requests": requests, "stop_at": stop_at, "how": how}
     # Further replies would differ, so that a loop that overlooks the repeat ends at its limit.
     further = script(requests, lambda number: world.request(requests[0]["tool"]))
     return agent(world.goal(), further, tools, max_steps + 1, facts, max_steps=max_steps)
@@ -97,6 +103,9 @@ def turned_round(world: World, tool: str) -> tuple[Entry, Entry]:
     return nested, ask(tool, **in_other_order(nested["input"]))
 
 
+BETWEEN = ", with other requests in between,"
+
+
 def scenarios(rng: Random) -> dict[str, Scenario]:
     """The scenarios of one check."""
     world = World(rng)
@@ -111,21 +120,30 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "same repeat in a second run": repeats(world, [again] * 3, 3),
         "repeat at the last step": repeats(world, [two] * 3, 3, max_steps=3),
         "repeat of a list": repeats(world, [with_list] * 3, 3),
-        "other order of keys": repeats(world, [nested, turned, nested], 3),
-        "not in a row": repeats(world, [one, two, one, world.request(tool), two, one], 6),
-        "far apart": repeats(world, far_apart(world, 3), 21, max_steps=25),
-        "other results": repeats(world, [world.request(other)] * 3, 3, results="different"),
-        "failures": repeats(world, [world.request(tool)] * 3, 3, results="failures"),
-        "no such tool": repeats(world, [world.request(tool)] * 3, 3, results="no tool"),
+        "other order of keys": repeats(
+            world, [nested, turned, nested], 3, how=", its keys in another order,"
+        ),
+        "not in a row": repeats(world, [one, two, one, world.request(tool), two, one], 6, how=BETWEEN),
+        "far apart": repeats(world, far_apart(world, 3), 21, max_steps=25, how=BETWEEN),
+        "other results": repeats(
+            world, [world.request(other)] * 3, 3, results="different",
+            how=", which gave another result each time,",
+        ),
+        "failures": repeats(
+            world, [world.request(tool)] * 3, 3, results="failures", how=", which failed each time,"
+        ),
+        "no such tool": repeats(
+            world, [world.request(tool)] * 3, 3, results="no tool", how=", a tool that is not there,"
+        ),
         "other input": other_work(world),
-    }
+    }  # fmt: skip
 
 
-def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
+def _stops_at_the_repeat(log: Log) -> Fault | None:
     """One run must end with its third identical request, which is not run."""
     stop_at = log.facts["stop_at"]
     last = log.facts["requests"][stop_at - 1]
-    what = f"{request_words(last)}{order}"
+    what = f"{request_words(last)}{log.facts['how']}"
     asked = len(log.asks)
     runs = len(log.tool_runs)
     if asked < stop_at:
@@ -163,66 +181,16 @@ def _stops_at_the_repeat(log: Log, order: str = "") -> Fault | None:
     return wrong_end(log, None, stop_at, "repeated call")
 
 
-def stops_at_the_third(logs: Logs) -> Fault | None:
-    """Three identical requests in a row."""
-    if fault := _stops_at_the_repeat(logs["repeat"]):
+def _stops_at_a_repeated_list(log: Log) -> Fault | None:
+    fault = _stops_at_the_repeat(log)
+    if fault is None or not fault.hint:
         return fault
-    if fault := _stops_at_the_repeat(logs["same repeat in a second run"]):
-        return Fault(
-            f"in a second run, {fault.seen}",
-            "Something is left over from the run before. Where is your count made: inside the function, or "
-            "once when it is defined?",
-        )
-    if fault := _stops_at_the_repeat(logs["repeat at the last step"]):
-        return Fault(
-            f"with max_steps=3, {fault.seen}",
-            "The last allowed call counts in full: a repeat in it is a repeat.",
-        )
-    fault = _stops_at_the_repeat(logs["repeat of a list"])
-    if fault is not None and fault.hint:
-        return Fault(
-            fault.seen,
-            "An input may hold a list. A list cannot be part of a dict's key; the input's JSON text can. "
-            + fault.hint,
-        )
-    return fault
+    what = "An input may hold a list. A list cannot be part of a dict's key; the input's JSON text can."
+    return Fault(fault.seen, f"{what} {fault.hint}")
 
 
-def whatever_the_order(logs: Logs) -> Fault | None:
-    """The order of keys, nested ones too, does not matter."""
-    return _stops_at_the_repeat(logs["other order of keys"], ", its keys in another order,")
-
-
-def over_the_whole_run(logs: Logs) -> Fault | None:
-    """The three need not stand in a row, and their results do not matter."""
-    for name in ("not in a row", "far apart"):
-        if fault := _stops_at_the_repeat(logs[name], ", with other requests in between,"):
-            return Fault(
-                fault.seen,
-                fault.hint
-                or "What happens to your count when other requests come in between? Is it emptied, or does "
-                "it look at the last few alone?",
-            )
-    if fault := _stops_at_the_repeat(logs["other results"], ", which gave another result each time,"):
-        return Fault(fault.seen, fault.hint or "Does the result stand in the key of your count?")
-    fault = _stops_at_the_repeat(logs["failures"], ", which failed each time,")
-    # A loop that no failure gets through at all is named by the criterion for failures.
-    if fault is not None and loops.failures_become_results(logs) is None:
-        return Fault(
-            fault.seen,
-            fault.hint
-            or "What does your count do when the tool fails? Count when the request comes, not when the tool "
-            "has worked.",
-        )
-    fault = _stops_at_the_repeat(logs["no such tool"], ", a tool that is not there,")
-    if fault is not None and loops.failures_become_results(logs) is None:
-        return Fault(fault.seen, fault.hint or "Count each request that comes, also one for an unknown tool.")
-    return None
-
-
-def other_input_is_work(logs: Logs) -> Fault | None:
+def _other_input_is_work(log: Log) -> Fault | None:
     """The same tool with other input, and another tool with the same input, is normal work."""
-    log = logs["other input"]
     requests = log.facts["requests"]
     if log.returned.get("stopped") == "repeated call":
         last = requests[len(log.asks) - 1]
@@ -231,7 +199,7 @@ def other_input_is_work(logs: Logs) -> Fault | None:
             "three times",
             "What do you count: the tool, the input, or both together?",
         )
-    return loops.answers_at_the_end(log, len(requests) + 1)
+    return loops.answers_at_the_end(log)
 
 
 WORKS = ("loop", "other_input")
@@ -258,7 +226,7 @@ EXERCISE = Exercise(
             "lets the same tool with other input pass, and another tool with the same input",
             nudge="Is asking for three different trains a repeat?",
             hint="The key of your count is the tool's name together with its input.",
-            judge=other_input_is_work,
+            judge=each(_other_input_is_work, "other input"),
             needs=("loop",),
             details="Checking three trains is work, not a repeat.",
         ),
@@ -276,7 +244,23 @@ EXERCISE = Exercise(
                 "Keep a dict from request to count. Count when the request comes, and look at the count "
                 "before the tool runs. No answer is `None` here too."
             ),
-            judge=stops_at_the_third,
+            judge=in_turn(
+                each(_stops_at_the_repeat, "repeat"),
+                each(
+                    _stops_at_the_repeat, "same repeat in a second run",
+                    before="in a second run, ",
+                    hint=(
+                        "Something is left over from the run before. Where is your count made: inside the "
+                        "function, or once when it is defined?"
+                    ),
+                ),
+                each(
+                    _stops_at_the_repeat, "repeat at the last step",
+                    before="with max_steps=3, ",
+                    hint="The last allowed call counts in full: a repeat in it is a repeat.",
+                ),
+                each(_stops_at_a_repeated_list, "repeat of a list"),
+            ),
             needs=WORKS,
             details=(
                 "Identical means: the same tool with the same input. The two requests before it were run as "
@@ -290,7 +274,7 @@ EXERCISE = Exercise(
                 "inside?"
             ),
             hint="`json.dumps(input, sort_keys=True)` writes both as the same text, the nested ones too.",
-            judge=whatever_the_order,
+            judge=each(_stops_at_the_repeat, "other order of keys"),
             needs=("third_call",),
             details=(
                 '`{"from": 1, "to": 2}` and `{"to": 2, "from": 1}` are the same input. The same holds for a '
@@ -305,7 +289,34 @@ EXERCISE = Exercise(
                 "One dict of counts, made before the loop and never emptied, is enough. Results are not "
                 "looked at."
             ),
-            judge=over_the_whole_run,
+            judge=in_turn(
+                each(
+                    _stops_at_the_repeat, "not in a row", "far apart",
+                    spare_hint=(
+                        "What happens to your count when other requests come in between? Is it emptied, or "
+                        "does it look at the last few alone?"
+                    ),
+                ),
+                each(
+                    _stops_at_the_repeat, "other results",
+                    spare_hint="Does the result stand in the key of your count?",
+                ),
+                loops.where_failures_pass(
+                    each(
+                        _stops_at_the_repeat, "failures",
+                        spare_hint=(
+                            "What does your count do when the tool fails? Count when the request comes, not "
+                            "when the tool has worked."
+                        ),
+                    )
+                ),
+                loops.where_failures_pass(
+                    each(
+                        _stops_at_the_repeat, "no such tool",
+                        spare_hint="Count each request that comes, also one for an unknown tool.",
+                    )
+                ),
+            ),
             needs=("third_call",),
             details=(
                 "Two equal requests may stand far apart. A request whose tool failed, or is not there, "

@@ -3,7 +3,7 @@
 from random import Random
 
 from agentlib.course.checking.fake_data import World
-from agentlib.course.checking.spec import Criterion, Exercise, Fault, Logs, Scenario
+from agentlib.course.checking.spec import Criterion, Exercise, Scenario, in_turn
 from agentlib.course.exercises import loops
 
 __all__ = ["EXERCISE"]
@@ -12,16 +12,6 @@ __all__ = ["EXERCISE"]
 def scenarios(rng: Random) -> dict[str, Scenario]:
     """The scenarios of one check."""
     return loops.loop_scenarios(World(rng))
-
-
-def asks_and_runs(logs: Logs) -> Fault | None:
-    """The half of the loop that works in the demo."""
-    return loops.begins_with_the_goal(logs) or loops.runs_the_tool(logs)
-
-
-def records(logs: Logs) -> Fault | None:
-    """Requests and results are both in the history."""
-    return loops.keeps_requests(logs) or loops.keeps_results(logs)
 
 
 MENDED = ("works", "request_kept", "tells_the_end")
@@ -43,14 +33,14 @@ EXERCISE = Exercise(
             hint=(
                 "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no end."
             ),
-            judge=asks_and_runs,
+            judge=in_turn(loops.begins_with_the_goal, loops.runs_the_tool),
             details="You may copy the fragile loop and begin from there; *Try it* stops what does not end.",
         ),
         Criterion(
             "request_kept", 2, "keeps the model's own request in the history, with its result behind it",
             nudge="Step through the scenario `forgotten`. Which entry would you expect in the second call?",
             hint="Append `reply` to the history before the tool runs.",
-            judge=records,
+            judge=in_turn(loops.keeps_requests, loops.keeps_results),
             needs=MENDED[:1],
         ),
         Criterion(

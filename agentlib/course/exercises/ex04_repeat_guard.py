@@ -13,7 +13,7 @@ from agentlib.course.checking.evidence import (
     shown,
 )
 from agentlib.course.checking.fake_data import World, tools_of
-from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario, each, in_turn
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.ex02_three_stops import far_apart, other_work, turned_round
 from agentlib.course.exercises.loops import agent, script
@@ -92,9 +92,8 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     }
 
 
-def other_input_is_work(logs: Logs) -> Fault | None:
+def _other_input_is_work(log: Log) -> Fault | None:
     """Requests that only look alike all run."""
-    log = logs["other input"]
     requests = log.facts["requests"]
     ran = len(log.tool_runs)
     if ran < len(requests) and "returned" in log.outcome:
@@ -103,7 +102,7 @@ def other_input_is_work(logs: Logs) -> Fault | None:
             f"{'was' if ran == 1 else 'were'} run",
             "What makes two requests the same for your code: the tool, the input, or both together?",
         )
-    return loops.answers_at_the_end(log, len(requests) + 1)
+    return loops.answers_at_the_end(log)
 
 
 def _repeat_words(log: Log) -> str:
@@ -213,46 +212,16 @@ def _notes(history: list[Any]) -> list[int]:
     ]
 
 
-def known_again(logs: Logs) -> Fault | None:
-    """Known again with other requests in between, and with its keys in another order."""
-    for name in ("not in a row", "far apart"):
-        if fault := _held_back(logs[name]):
-            between = logs[name].facts["repeat_at"] - 2
-            return Fault(
-                f"with {counted(between, 'other request')} in between, {fault.seen}",
-                "Where do you keep what was asked before: only the last few requests, or all of them?",
-            )
-    if fault := _held_back(logs["other order of keys"]):
-        return Fault(
-            f"with its keys in another order, {fault.seen}",
-            "`json.dumps(input, sort_keys=True)` writes both inputs as the same text. What do you compare?",
-        )
-    return None
-
-
-TOLD = ("stuck", "not in a row", "far apart")
-"""Scenarios whose first repeat must be told to the model."""
-
-
-def _told(logs: Logs) -> list[Log]:
-    """The runs whose repeat was held back; another criterion is for the others."""
-    return [
-        logs[name]
-        for name in TOLD
-        if name == "stuck"
-        or (len(logs[name].histories) > logs[name].facts["repeat_at"] > len(logs[name].tool_runs))
-    ]
-
-
-def repeat_gets_a_result(logs: Logs) -> Fault | None:
-    """The repeat has its request and a result of its own in the history."""
-    for log in _told(logs):
-        if fault := _result_of_the_repeat(log):
-            return fault
-    return None
+def _was_held_back(log: Log) -> bool:
+    """Whether the repeat of a run was held back; another criterion is for those that were not."""
+    repeat_at: int = log.facts["repeat_at"]
+    return len(log.histories) > repeat_at > len(log.tool_runs)
 
 
 def _result_of_the_repeat(log: Log) -> Fault | None:
+    """The repeat has its request and a result of its own in the history."""
+    if not _was_held_back(log):
+        return None
     repeat_at = log.facts["repeat_at"]
     history = log.histories[repeat_at]
     call = repeat_at + 1
@@ -278,15 +247,10 @@ def _result_of_the_repeat(log: Log) -> Fault | None:
     return None
 
 
-def note_closes_the_door(logs: Logs) -> Fault | None:
-    """Behind the result of a run's first repeat stands a note by the user."""
-    for log in _told(logs):
-        if fault := _note(log):
-            return fault
-    return None
-
-
 def _note(log: Log) -> Fault | None:
+    """Behind the result of a run's first repeat stands a note by the user."""
+    if not _was_held_back(log):
+        return None
     history = log.histories[log.facts["repeat_at"]]
     call = log.facts["repeat_at"] + 1
     notes = _notes(history)
@@ -319,12 +283,8 @@ def _note(log: Log) -> Fault | None:
     return None
 
 
-def ends_either_way(logs: Logs) -> Fault | None:
-    """A model that answers ends answered; one that goes on ends at the step limit."""
-    log = logs["stuck"]
-    if fault := loops.answers_at_the_end(log, 3):
-        return fault
-    log = logs["stubborn"]
+def _stays_held_back(log: Log) -> Fault | None:
+    """A model that goes on with the same request ends at the step limit, and each time gets a result."""
     if len(log.tool_runs) > 1:
         return Fault(
             f"a model made one request {times(len(log.asks))}; the tool ran {times(len(log.tool_runs))}",
@@ -340,6 +300,9 @@ def ends_either_way(logs: Logs) -> Fault | None:
     return loops.at_the_limit(log)
 
 
+TOLD = ("stuck", "not in a row", "far apart")
+"""Scenarios whose first repeat must be told to the model."""
+KEPT = "Where do you keep what was asked before: only the last few requests, or all of them?"
 WORKS = ("loop", "other_input")
 HELD = (*WORKS, "not_run")
 
@@ -364,7 +327,7 @@ EXERCISE = Exercise(
             "other_input", 1, "runs every request that is new: other input, or another tool",
             nudge="Which requests does your guard take for the same?",
             hint="Compare the tool's name together with its whole input.",
-            judge=other_input_is_work,
+            judge=each(_other_input_is_work, "other input"),
             needs=("loop",),
         ),
         Criterion(
@@ -389,7 +352,20 @@ EXERCISE = Exercise(
                 "A set of texts made by `json.dumps(..., sort_keys=True)`, made before the loop, keeps them "
                 "all."
             ),
-            judge=known_again,
+            judge=in_turn(
+                each(
+                    _held_back, "not in a row", before="with 2 other requests in between, ", hint=KEPT,
+                ),
+                each(_held_back, "far apart", before="with 9 other requests in between, ", hint=KEPT),
+                each(
+                    _held_back, "other order of keys",
+                    before="with its keys in another order, ",
+                    hint=(
+                        "`json.dumps(input, sort_keys=True)` writes both inputs as the same text. What do "
+                        "you compare?"
+                    ),
+                ),
+            ),
             needs=HELD,
             details=(
                 "As in ex02: over the whole run, however many requests lie between, and `json.dumps(..., "
@@ -400,7 +376,7 @@ EXERCISE = Exercise(
             "told", 1, "puts the request into the history, with a result that says it was not run again",
             nudge="What does the model read where the result would stand?",
             hint='Append the reply, then `{"role": "tool", "result": "not run again: ..."}`.',
-            judge=repeat_gets_a_result,
+            judge=each(_result_of_the_repeat, *TOLD),
             needs=HELD,
         ),
         Criterion(
@@ -410,7 +386,7 @@ EXERCISE = Exercise(
                 'Append `{"role": "user", "text": "Answer with what you have, or say that you cannot."}` '
                 "after the result."
             ),
-            judge=note_closes_the_door,
+            judge=each(_note, *TOLD),
             needs=(*HELD, "told"),
             details=(
                 "The check sees that the note is there and says more than the goal or the result. Whether "
@@ -424,7 +400,7 @@ EXERCISE = Exercise(
                 "The guard changes what the model reads, never how the run ends: answer and limit stay as in "
                 "ex01."
             ),
-            judge=ends_either_way,
+            judge=in_turn(each(loops.answers_at_the_end, "stuck"), each(_stays_held_back, "stubborn")),
             needs=(*HELD, "told", "note"),
         ),
         Criterion(

@@ -1,11 +1,12 @@
 """ex05: a budget of coins. A call costs one coin for each entry that it reads."""
 
 import re
+from functools import partial
 from random import Random
 
 from agentlib.course.checking.evidence import crash, shortened, wrong_end
 from agentlib.course.checking.fake_data import World
-from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Scenario, each, in_turn
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.loops import endless
 from agentlib.messages import json_text
@@ -13,7 +14,7 @@ from agentlib.views.describe import counted, times
 
 __all__ = ["EXERCISE"]
 
-DEFAULT_STEPS = 4
+DEFAULT_STEPS, DEFAULT_COINS = 4, 20
 PLENTY = 1_000
 """Coins that no scenario uses up."""
 
@@ -59,22 +60,6 @@ def coins_of(log: Log) -> int:
     )
 
 
-def counts_coins(logs: Logs) -> Fault | None:
-    """Each run says what it cost."""
-    for name in ("errand", "second errand", "endless"):
-        log = logs[name]
-        if fault := crash(log) or _coins(log, "answer" if "errand" in name else "step limit"):
-            return fault
-    log = logs["failing"]
-    fault = _coins(log, "answer")
-    # A loop that no failure gets through at all is named by the criterion for failures.
-    if fault is not None and loops.failures_become_results(logs) is None:
-        return Fault(
-            f"with a tool that fails, {fault.seen}", "A call is paid for, whatever the tool gave then."
-        )
-    return None
-
-
 def _coins(log: Log, end: str) -> Fault | None:
     """One run must give back what its calls cost. end: how it ended, "answer" or the name of a limit."""
     expected = coins_of(log)
@@ -105,8 +90,10 @@ def _coins(log: Log, end: str) -> Fault | None:
     )
 
 
-def _at_the_budget(log: Log, budget: int, calls: int) -> Fault | None:
-    """One run must make exactly so many calls and end for want of coins."""
+def _at_the_budget(log: Log) -> Fault | None:
+    """One run must make exactly the calls that can be paid, and end for want of coins."""
+    budget = log.scenario.kwargs.get("budget_coins", DEFAULT_COINS)
+    calls = int(budget**0.5)
     made = len([call for call in log.asks if "end" not in call.answer])
     given = f"with {counted(budget, 'coin')}"
     cost = 2 * made + 1
@@ -128,37 +115,14 @@ def _at_the_budget(log: Log, budget: int, calls: int) -> Fault | None:
     return wrong_end(log, None, calls, "budget limit") or _coins(log, "budget limit")
 
 
-def keeps_to_the_budget(logs: Logs) -> Fault | None:
-    """No call that would go over is made, and none less."""
-    for name in ("exactly enough", "not quite enough", "no coins", "large budget"):
-        log = logs[name]
-        budget = log.scenario.kwargs["budget_coins"]
-        calls = int(budget**0.5)
-        if fault := _at_the_budget(log, budget, calls):
-            return fault
-    if fault := _at_the_budget(logs["default budget"], 20, 4):
-        made = len([call for call in logs["default budget"].asks if "end" not in call.answer])
-        return Fault(
-            f"no budget_coins given (so 20): {fault.seen}",
-            fault.hint
-            if made == 4
-            else "Your budget is kept where it is given. Which number stands behind `budget_coins=` in your "
-            "first line? The task wants 20.",
-        )
-    log = logs["answer with the last coin"]
-    if fault := loops.answers_at_the_end(log, 4):
-        return Fault(f"with 16 coins, the answer comes with the last one: {fault.seen}", fault.hint)
-    return None
-
-
-def step_limit_first(logs: Logs) -> Fault | None:
-    """The step limit, and it alone where both would break."""
-    if fault := loops.stops_at_the_limit(logs):
+def _at_the_default_budget(log: Log) -> Fault | None:
+    fault = _at_the_budget(log)
+    if fault is None or len([call for call in log.asks if "end" not in call.answer]) == DEFAULT_STEPS:
         return fault
-    return (
-        _both_limits(logs["both limits"])
-        or _both_limits(logs["both limits, no coin left"])
-        or _coins(logs["one step"], "step limit")
+    return Fault(
+        fault.seen,
+        "Your budget is kept where it is given. Which number stands behind `budget_coins=` in your first "
+        f"line? The task wants {DEFAULT_COINS}.",
     )
 
 
@@ -175,22 +139,18 @@ def _both_limits(log: Log) -> Fault | None:
     return loops.at_the_limit(log) or _coins(log, "step limit")
 
 
-def says_it_in_words(logs: Logs) -> Fault | None:
+def _says_it_in_words(log: Log) -> Fault | None:
     """A stopped run has the app's own words."""
-    for name in ("endless", "exactly enough", "both limits", "no coins"):
-        log = logs[name]
-        reason = log.returned.get("stopped")
-        if "message" not in log.returned:
-            return Fault(f'the run ended as "{reason}"; the dict that came back has no "message"')
-        message = log.returned["message"]
-        if not isinstance(message, str) or not any(letter.isalpha() for letter in message):
-            return Fault(
-                f'the run ended as "{reason}"; "message" was {json_text(message)}',
-                "Whenever there is no answer the user needs a sentence, whatever the reason was.",
-            )
-        if fault := _untrue(message, log):
-            return fault
-    return None
+    reason = log.returned.get("stopped")
+    if "message" not in log.returned:
+        return Fault(f'the run ended as "{reason}"; the dict that came back has no "message"')
+    message = log.returned["message"]
+    if not isinstance(message, str) or not any(letter.isalpha() for letter in message):
+        return Fault(
+            f'the run ended as "{reason}"; "message" was {json_text(message)}',
+            "Whenever there is no answer the user needs a sentence, whatever the reason was.",
+        )
+    return _untrue(message, log)
 
 
 def _untrue(message: str, log: Log) -> Fault | None:
@@ -250,7 +210,17 @@ EXERCISE = Exercise(
                 '`coins += len(history)` right before `model(history)`, and `"coins": coins` in every dict '
                 "that you return."
             ),
-            judge=counts_coins,
+            judge=in_turn(
+                each(lambda log: crash(log) or _coins(log, "answer"), "errand", "second errand"),
+                each(lambda log: crash(log) or _coins(log, "step limit"), "endless"),
+                loops.where_failures_pass(
+                    each(
+                        partial(_coins, end="answer"), "failing",
+                        before="with a tool that fails, ",
+                        hint="A call is paid for, whatever the tool gave then.",
+                    )
+                ),
+            ),
             needs=("loop",),
             details=(
                 "They are the sum of `len(history)` over all calls that were made, and stand in every dict "
@@ -262,7 +232,11 @@ EXERCISE = Exercise(
             'ends at max_steps (4 where none is given) with "step limit", also where both limits would break',
             nudge="Before a call both limits are looked at. In which order?",
             hint="Look at the steps first, then at the coins, both before the call.",
-            judge=step_limit_first,
+            judge=in_turn(
+                loops.stops_at_the_limit,
+                each(_both_limits, "both limits", "both limits, no coin left"),
+                each(partial(_coins, end="step limit"), "one step"),
+            ),
             needs=WORKS,
             details='If the next call would break both limits, the reason is `"step limit"`.',
         ),
@@ -271,7 +245,14 @@ EXERCISE = Exercise(
             'does not make a call that would go over budget_coins (20 where none is given): "budget limit"',
             nudge="What will the next call cost? You know it before you make it.",
             hint="`if coins + len(history) > budget_coins:` return before the model is asked.",
-            judge=keeps_to_the_budget,
+            judge=in_turn(
+                each(_at_the_budget, "exactly enough", "not quite enough", "no coins", "large budget"),
+                each(_at_the_default_budget, "default budget", before="no budget_coins given (so 20): "),
+                each(
+                    loops.answers_at_the_end, "answer with the last coin",
+                    before="with 16 coins, the answer comes with the last one: ",
+                ),
+            ),
             needs=WORKS,
             details="A call that costs exactly what is left is made. One coin more, and it is not.",
         ),
@@ -279,7 +260,7 @@ EXERCISE = Exercise(
             "message", 2, 'tells the user in "message" what happened whenever there is no answer',
             nudge="The model gave no answer. Who speaks to the user now?",
             hint='Your code does: any honest sentence, such as "I stopped after 4 steps without an answer."',
-            judge=says_it_in_words,
+            judge=each(_says_it_in_words, "endless", "exactly enough", "both limits", "no coins"),
             needs=(*WORKS, "step_limit", "budget"),
             details=(
                 "Any sentence that is true will do. The check finds a sentence that names the other limit, "

@@ -17,7 +17,7 @@ from agentlib.course.checking.evidence import (
     what_came_back,
 )
 from agentlib.course.checking.fake_data import World, interrupt, tools_of
-from agentlib.course.checking.spec import Called, Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.checking.spec import Called, Criterion, Exercise, Fault, Log, Scenario, each, in_turn
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.loops import agent, script
 from agentlib.messages import Entry, answer, ask_together, json_text
@@ -39,7 +39,7 @@ def together(requests: list[Entry], ids: list[Any]) -> Entry:
 def batches(world: World, replies: list[Entry], results: dict[str, list[Any]]) -> Scenario:
     """A model that gives these replies and then an answer."""
     text = world.answer()
-    facts = {"replies": replies, "answer": text}
+    facts = {"requests": replies, "answer": text}
     # So many steps that a loop which counts requests as steps does not come to its limit here.
     limit = 2 + sum(len(_calls(reply)) for reply in replies)
     model = script([*replies, answer(text)])
@@ -128,13 +128,12 @@ OWN_REPLY = "The id was used in an earlier reply too; ids count only within thei
 
 
 def _ids_before(log: Log, number: int) -> set[Any]:
-    return {call.get("id") for reply in log.facts["replies"][:number] for call in _calls(reply)} - {None}
+    return {call.get("id") for reply in log.facts["requests"][:number] for call in _calls(reply)} - {None}
 
 
-def runs_all(logs: Logs) -> Fault | None:
+def _runs_all(log: Log) -> Fault | None:
     """Every request of a batch runs once, with its input, before the model is asked again."""
-    log = logs["batches"]
-    for number, reply in enumerate(log.facts["replies"]):
+    for number, reply in enumerate(log.facts["requests"]):
         expected = _calls(reply)
         ran = _runs_after(log, number)
         if ran is None:
@@ -159,7 +158,7 @@ def _wrong_runs(log: Log, number: int, expected: list[Entry], ran: list[Called])
         )
     left = _counted(_pair(call) for call in expected) - _counted((run.tool, run.kwargs) for run in ran)
     out = [call for call in expected if _key(*_pair(call)) in left]
-    before = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
+    before = [call for reply in log.facts["requests"][: number + 1] for call in _calls(reply)]
     if any(len([one for one in before if _pair(one) == _pair(call)]) > 1 for call in out):
         return Fault(
             f"{many}; what ran was: {got}; {request_words(out[0])} had been asked for before and was left "
@@ -205,7 +204,7 @@ def _counted(pairs: Iterable[tuple[str, Any]]) -> Counter[str]:
 def _answered(log: Log, ids_count: bool = True) -> Fault | None:
     """In each call's history every reply stands once, and behind it one result for each of its requests."""
     earlier: list[list[Entry]] = []
-    for number, reply in enumerate(log.facts["replies"]):
+    for number, reply in enumerate(log.facts["requests"]):
         calls = _calls(reply)
         many = f"{len(calls)} request{'s' if len(calls) > 1 else ''}"
         what = f"reply {number + 1} made {many}"
@@ -264,7 +263,7 @@ def _parts(history: list[Any]) -> list[tuple[Entry, list[Entry]]]:
 
 def _recorded(log: Log, number: int, history: list[Any], read: str) -> Fault | None:
     """Every reply so far must stand in the history once, in one piece."""
-    expected = [call for reply in log.facts["replies"][: number + 1] for call in _calls(reply)]
+    expected = [call for reply in log.facts["requests"][: number + 1] for call in _calls(reply)]
     made = requests_in(history)
     parts = _parts(history)
     pieces = len(parts) - number
@@ -290,8 +289,8 @@ def _recorded(log: Log, number: int, history: list[Any], read: str) -> Fault | N
 
 
 def _wrong_count(log: Log, number: int, count: int, read: str) -> Fault:
-    calls = _calls(log.facts["replies"][number])
-    made = sum(len(_calls(reply)) for reply in log.facts["replies"][: number + 1])
+    calls = _calls(log.facts["requests"][number])
+    made = sum(len(_calls(reply)) for reply in log.facts["requests"][: number + 1])
     if count == 0 and len(results_in(log.histories[number + 1])) == made:
         return Fault(f"{read}; the results stand before it", "First the reply, then its results.")
     used = any(call.get("id") in _ids_before(log, number) for call in calls)
@@ -305,7 +304,7 @@ def _wrong_count(log: Log, number: int, count: int, read: str) -> Fault:
 
 def _results_fit(log: Log, number: int, results: list[Entry], what: str, ids_count: bool) -> Fault | None:
     """Each result is what its own request gave, with its id and its tool."""
-    reply = log.facts["replies"][number]
+    reply = log.facts["requests"][number]
     batch = reply["type"] == "tools"
     calls = _calls(reply)
     ids_count = ids_count and batch
@@ -398,55 +397,18 @@ def _wrong_result(
     return Fault(f"{what}; {asked} gave {shown(gave)}, and its result is {got}", hint)
 
 
-def answers_each(logs: Logs) -> Fault | None:
-    """One result for each request, with its id, in order."""
-    return _answered(logs["batches"])
-
-
-def keeps_good_results(logs: Logs) -> Fault | None:
-    """A failure beside good results takes none of them away, nor does an unknown tool."""
-    for name, what in (
-        ("failure beside good ones", "the second of three requests failed"),
-        ("several failures", "the first of five requests failed, and two others"),
-        ("unknown beside good ones", "the second of three requests named an unknown tool"),
-    ):
-        if fault := _answered(logs[name]):
-            return Fault(
-                f"{what}; {fault.seen}",
-                "Does one failure end the work on the others? `try` belongs inside the loop over the calls.",
-            )
-    return None
-
-
-def answers_odd_ids(logs: Logs) -> Fault | None:
-    """Doubled and missing ids are answered one by one."""
-    if fault := _answered(logs["odd ids"], ids_count=False):
-        return Fault(
-            f"with an id that comes twice, or none at all: {fault.seen}",
-            fault.hint
-            if fault.hint == KEEPS_ITS_ID
-            else "Go through the calls by their place in the list, not by their ids. What does "
-            '`call["id"]` do without one?',
-        )
-    return None
-
-
-def ends_well(logs: Logs) -> Fault | None:
-    """A batch is one step, and Ctrl-C leaves also in the middle of one."""
-    if fault := loops.at_the_limit(logs["endless batches"]):
-        return Fault(
-            f"each reply made two requests; {fault.seen}",
-            "A step is one call of the model, however many requests it makes.",
-        )
-    if fault := loops.stops_at_the_limit(logs):
+def _odd_ids_answered(log: Log) -> Fault | None:
+    fault = _answered(log, ids_count=False)
+    if fault is None or fault.hint == KEEPS_ITS_ID:
         return fault
-    for name in ("batches", "failure beside good ones"):
-        log = logs[name]
-        if fault := loops.answers_at_the_end(log, len(log.facts["replies"]) + 1):
-            return fault
-    if fault := loops.interrupt_leaves(logs):
-        return fault
-    log = logs["interrupt in a batch"]
+    return Fault(
+        fault.seen,
+        "Go through the calls by their place in the list, not by their ids. What does "
+        '`call["id"]` do without one?',
+    )
+
+
+def _interrupt_leaves_a_batch(log: Log) -> Fault | None:
     if "interrupted" not in log.outcome:
         then = crash(log) or Fault(f"the function returned {what_came_back(log)}")
         return Fault(f"a person pressed Ctrl-C in the middle of a batch; then: {then.seen}")
@@ -460,6 +422,7 @@ def ends_well(logs: Logs) -> Fault | None:
     return None
 
 
+INSIDE_THE_LOOP = "Does one failure end the work on the others? `try` belongs inside the loop over the calls."
 WORKS = ("single", "all_run")
 
 EXERCISE = Exercise(
@@ -478,13 +441,13 @@ EXERCISE = Exercise(
             "still handles replies with one request: runs it, records it, and turns a failure into a result",
             nudge="Does your loop still know a reply whose type is `tool`?",
             hint="Turn one request into a list of one: the rest of the code then handles both.",
-            judge=lambda logs: loops.still_a_loop(logs) or loops.failures_become_results(logs),
+            judge=in_turn(loops.still_a_loop, loops.failures_become_results),
         ),
         Criterion(
             "all_run", 2, "runs every request of a batch, once, before the model is asked again",
             nudge="How many requests does a reply of the type `tools` make?",
             hint='A `for call in reply["calls"]:` inside the loop over the steps.',
-            judge=runs_all,
+            judge=each(_runs_all, "batches"),
             needs=WORKS[:1],
             details=(
                 "A batch may make the same request twice: then it runs twice, and each run has its own "
@@ -499,7 +462,7 @@ EXERCISE = Exercise(
                 'Append the reply once, then for each call `{"role": "tool", "id": call["id"], "tool": '
                 'call["tool"], "result": result}`.'
             ),
-            judge=answers_each,
+            judge=each(_answered, "batches"),
             needs=WORKS,
             details=(
                 "The reply goes into the history once, with all its calls; the results follow directly. Ids "
@@ -510,7 +473,20 @@ EXERCISE = Exercise(
             "good_kept", 2, "keeps the good results beside a failure and beside an unknown tool",
             nudge="The second of three requests fails. What becomes of the first, and of the third?",
             hint="Put `try` inside the loop over the calls, around one tool call.",
-            judge=keeps_good_results,
+            judge=in_turn(
+                each(
+                    _answered, "failure beside good ones",
+                    before="the second of three requests failed; ", hint=INSIDE_THE_LOOP,
+                ),
+                each(
+                    _answered, "several failures",
+                    before="the first of five requests failed, and two others; ", hint=INSIDE_THE_LOOP,
+                ),
+                each(
+                    _answered, "unknown beside good ones",
+                    before="the second of three requests named an unknown tool; ", hint=INSIDE_THE_LOOP,
+                ),
+            ),
             needs=(*WORKS, "each_answered"),
             details="Each failure is a result that holds its own message, as in ex01.",
         ),
@@ -520,7 +496,9 @@ EXERCISE = Exercise(
             hint=(
                 'A list keeps both, a dict by id does not. `call.get("id", "")` does not mind a missing one.'
             ),
-            judge=answers_odd_ids,
+            judge=each(
+                _odd_ids_answered, "odd ids", before="with an id that comes twice, or none at all: "
+            ),
             needs=(*WORKS, "each_answered"),
             details=(
                 "What you write as the id of such a request is up to you; an id that stands for one request "
@@ -531,7 +509,17 @@ EXERCISE = Exercise(
             "ends", 1, "counts a batch as one step, stops at max_steps, and lets Ctrl-C through",
             nudge="What does your count of steps count?",
             hint="Only a call of the model is a step. `except Exception` lets Ctrl-C pass.",
-            judge=ends_well,
+            judge=in_turn(
+                each(
+                    loops.at_the_limit, "endless batches",
+                    before="each reply made two requests; ",
+                    hint="A step is one call of the model, however many requests it makes.",
+                ),
+                loops.stops_at_the_limit,
+                each(loops.answers_at_the_end, "batches", "failure beside good ones"),
+                loops.interrupt_leaves,
+                each(_interrupt_leaves_a_batch, "interrupt in a batch"),
+            ),
             needs=WORKS,
         ),
     ),

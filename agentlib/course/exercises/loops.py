@@ -18,14 +18,29 @@ from agentlib.course.checking.evidence import (
 )
 from agentlib.course.checking.fake_data import FAILURES, Tool, World, interrupt, tools_of
 from agentlib.course.checking.simulator import TOO_OFTEN
-from agentlib.course.checking.spec import Criterion, Fault, Judge, Log, Scenario, each, in_turn
+from agentlib.course.checking.spec import Criterion, Fault, Judge, Log, Logs, Scenario, each, in_turn
 from agentlib.messages import Entry, answer, ask, json_text, short
 from agentlib.views.describe import counted, full_call, sketch, times
 
 __all__ = [
-    "agent", "answers_at_the_end", "at_the_limit", "begins_with_the_goal", "endless", "ends_with_the_answer",
-    "errand", "fails_well", "failures_become_results", "interrupt_leaves", "keeps_requests", "keeps_results",
-    "loop_scenarios", "runs_the_tool", "script", "still_a_loop", "stops_at_the_limit",
+    "agent",
+    "answers_at_the_end",
+    "at_the_limit",
+    "begins_with_the_goal",
+    "endless",
+    "ends_with_the_answer",
+    "errand",
+    "fails_well",
+    "failures_become_results",
+    "interrupt_leaves",
+    "keeps_requests",
+    "keeps_results",
+    "loop_scenarios",
+    "runs_the_tool",
+    "script",
+    "still_a_loop",
+    "stops_at_the_limit",
+    "where_failures_pass",
 ]  # fmt: skip
 
 Model = Callable[[list[Entry]], Any]
@@ -441,11 +456,12 @@ def in_python(value: Any) -> str:
 @on_both_errands
 def ends_with_the_answer(log: Log) -> Fault | None:
     """The answer ends the run, at once, with the dict that the task asks for."""
-    return answers_at_the_end(log, len(log.facts["requests"]) + 1)
+    return answers_at_the_end(log)
 
 
-def answers_at_the_end(log: Log, steps: int) -> Fault | None:
-    """One run must end with the model's answer after so many steps."""
+def answers_at_the_end(log: Log) -> Fault | None:
+    """One run must end with the model's answer, in the call after the last request."""
+    steps = len(log.facts["requests"]) + 1
     if log.outcome.get("ended") == TOO_OFTEN and len(log.asks) > steps:
         return Fault(
             f"call {steps} gave an answer; the model was asked once more all the same",
@@ -464,7 +480,7 @@ def _answer_at_the_last_step(log: Log) -> Fault | None:
             "The last allowed call counts in full: an answer in it is an answer. When do you look at the "
             "limit?",
         )
-    return answers_at_the_end(log, steps)
+    return answers_at_the_end(log)
 
 
 def at_the_limit(log: Log) -> Fault | None:
@@ -531,7 +547,7 @@ def _tool_failures(log: Log) -> Fault | None:
                 "The tool's own message says what went wrong; the model needs these very words. Where do "
                 "they get lost?",
             )
-    return answers_at_the_end(log, len(facts["requests"]) + 1)
+    return answers_at_the_end(log)
 
 
 def _end_after_failure(log: Log, what: str) -> Fault:
@@ -575,7 +591,7 @@ def _unknown(log: Log) -> Fault | None:
     second = _next_history(log, 1)
     if second is None:
         return _not_asked_again(log, "a request for an unknown tool and one for a known tool")
-    return answers_at_the_end(log, 3)
+    return answers_at_the_end(log)
 
 
 def _interrupt_leaves(log: Log, where: str) -> Fault | None:
@@ -617,6 +633,16 @@ still_a_loop = in_turn(
     begins_with_the_goal, runs_the_tool, keeps_requests, keeps_results, ends_with_the_answer
 )
 """All that ex01 asks for, up to the answer."""
+
+
+def where_failures_pass(judge: Judge) -> Judge:
+    """Hear a judge only where failures become results; else the criterion for failures names the cause."""
+
+    def judge_where(logs: Logs) -> Fault | None:
+        fault = judge(logs)
+        return fault if fault and failures_become_results(logs) is None else None
+
+    return judge_where
 
 
 def failures_as_in_ex01(points: int, needs: tuple[str, ...]) -> Criterion:
