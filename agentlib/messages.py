@@ -261,7 +261,7 @@ def error_result(code: str, message: str) -> Entry:
 
 def is_error(result: object) -> bool:
     """True if a tool result says that the tool failed: a dict whose "error" is text."""
-    return type(result) is dict and type(result.get("error")) is str
+    return isinstance(result, dict) and isinstance(result.get("error"), str)
 
 
 def error_text(result: object) -> str | None:
@@ -375,31 +375,31 @@ def read_reply(reply: object, step: int) -> ReadReply:
 
 def _read(copy: Any, reply: Any, step: int, plain: bool) -> ReadReply:
     """Say what a reply is, from its copy that is ready for JSON. plain: nothing was changed for that."""
-    if type(copy) is not dict or not isinstance(reply, dict):
+    if not isinstance(copy, dict) or not isinstance(reply, dict):
         return _invalid(f"A reply is a dict, but {describe(reply)} came.", reply)
     usage = _take_usage(copy) if "usage" in copy else None
     kind, tool, calls, text = copy.get("type"), copy.get("tool"), copy.get("calls"), copy.get("text")
     # A reply that names a tool is a request, whatever else is odd about it: text beside a request
     # does not make it an answer (FIELD_CASES F10).
-    if type(tool) is str and not (kind == "tools" and calls):
+    if isinstance(tool, str) and not (kind == "tools" and calls):
         changes = () if plain else _changes(reply)
         return _read_single(copy, kind, usage, step, changes)
-    if type(calls) is list and calls and kind in ("tools", "answer"):
+    if isinstance(calls, list) and calls and kind in ("tools", "answer"):
         # An input stands two levels deeper here than in a single request.
         each = [() if plain else _changes(call, -2) for call in reply["calls"]]
         return _read_batch(copy, calls, usage, step, each)
     if kind == "tool":
         return _invalid(f'"tool" must be the name of a tool, but was {describe(tool)}.', reply, usage)
-    if kind == "tools" and type(calls) is not list:
+    if kind == "tools" and not isinstance(calls, list):
         return _invalid(f'"calls" must be a list of requests, but was {describe(calls)}.', reply, usage)
     if kind not in ("answer", "tools"):
         return _invalid(
             f'"type" must be "answer", "tool" or "tools", but was {describe(kind)}.', reply, usage
         )
-    if text is None or (type(text) is str and not text.strip()):
+    if text is None or (isinstance(text, str) and not text.strip()):
         entry = _with_usage({"role": "model", "type": "empty", "text": ""}, usage)
         return ReadReply("empty", entry, 0, usage=usage)
-    if type(text) is not str or "text" not in reply or not isinstance(reply["text"], str):
+    if not isinstance(text, str) or "text" not in reply or not isinstance(reply["text"], str):
         return _invalid(f'"text" must be text, but was {describe(reply.get("text"))}.', reply, usage)
     entry = {**copy, "role": "model", "type": "answer"}
     return ReadReply("answer", entry, _tidy(entry, ("calls", "tool", "input")), usage=usage)
@@ -410,7 +410,7 @@ def _read_single(
 ) -> ReadReply:
     problem = "" if kind in ("tool", "answer") else f'its "type" must be "tool", but was {describe(kind)}'
     name = copy.get("id")
-    if type(name) is not str or not name.strip():
+    if not isinstance(name, str) or not name.strip():
         name = f"call_{step}"
     call = _read_call(name, copy, problem, changes)
     # Whatever an adapter put beside the request (a signature, say) is kept.
@@ -423,7 +423,7 @@ def _read_batch(
     copy: Entry, calls: list[Any], usage: tuple[int, int] | None, step: int, changes: list[tuple[str, ...]]
 ) -> ReadReply:
     for number, call in enumerate(calls, start=1):
-        if type(call) is not dict or type(call.get("tool")) is not str:
+        if not isinstance(call, dict) or not isinstance(call.get("tool"), str):
             problem = f"Request {number} of {len(calls)} names no tool: {describe(call)}."
             return _invalid(problem, copy, usage)
     names = _unique_ids([call.get("id") for call in calls], step)
@@ -452,7 +452,7 @@ def _tidy(entry: Entry, out_of_place: tuple[str, ...]) -> int:
         entry.pop("closing", None)  # the loop's own mark
         text_of(entry)
     text = entry.get("text", "")
-    if type(text) is str:
+    if isinstance(text, str):
         if not text.isascii():
             text.encode()
         return len(text)
@@ -501,7 +501,7 @@ def _read_call(name: str, request: Entry, problem: str, changes: tuple[str, ...]
         problem = own["problem"]
     elif given is None:
         problem = '"input" is missing; it is an object with the arguments'
-    elif type(given) is not dict:
+    elif not isinstance(given, dict):
         problem = f'"input" must be an object with the arguments, but was {describe(given)}'
     elif changes and not problem:
         problem = f"the request must hold plain JSON values: {'; '.join(changes)}"
@@ -511,13 +511,13 @@ def _read_call(name: str, request: Entry, problem: str, changes: tuple[str, ...]
 def _own_problem(request: Entry) -> Entry:
     """Give what the model function itself says against a request, as the part of the request that says it."""
     problem = request.get("problem")
-    return {"problem": problem} if type(problem) is str and problem.strip() else {}
+    return {"problem": problem} if isinstance(problem, str) and problem.strip() else {}
 
 
 def _with_sorted_keys(value: Any) -> Any:
-    if type(value) is dict:
+    if isinstance(value, dict):
         return {key: _with_sorted_keys(value[key]) for key in sorted(value)}
-    if type(value) is list:
+    if isinstance(value, list):
         return [_with_sorted_keys(item) for item in value]
     return value
 
@@ -525,7 +525,7 @@ def _with_sorted_keys(value: Any) -> Any:
 def _take_usage(copy: Entry) -> tuple[int, int] | None:
     """Take the two token counts out of a reply; anything but two whole numbers from 0 up is dropped."""
     usage = copy["usage"]
-    if type(usage) is dict:
+    if isinstance(usage, dict):
         read, written = usage.get("input_tokens"), usage.get("output_tokens")
         if _is_count(read) and _is_count(written):
             return read, written

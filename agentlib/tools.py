@@ -23,6 +23,7 @@ from agentlib.messages import (
     Entry,
     describe,
     error_result,
+    is_error,
     json_ready,
     json_text,
     short,
@@ -308,8 +309,7 @@ def run_tool(
     if notes:
         value = {"value": value, "note": f"Changed to fit JSON: {'; '.join(notes)}."}
         text = json_text(value)
-    failed = type(value) is dict and type(value.get("error")) is str
-    return ToolOutcome(value, text, ran=True, failed=failed)
+    return ToolOutcome(value, text, ran=True, failed=is_error(value))
 
 
 def failure(code: str, message: str, *, ran: bool, failed: bool = True, fatal: bool = False) -> ToolOutcome:
