@@ -6,24 +6,9 @@ from collections.abc import Iterable
 from agentlib import Run, stops
 from agentlib.messages import calls_in, is_error
 
-KNOWN_REASONS = frozenset(
-    {
-        "answered",
-        "step limit",
-        "token budget",
-        "coin budget",
-        "cost budget",
-        "deadline",
-        "repeated call",
-        "no progress",
-        "too many errors",
-        "tool called",
-        "empty reply",
-        "model error",
-        "fatal error",
-        "cancelled",
-    }
-)
+LIMITS = {"step limit", "token budget", "coin budget", "cost budget", "deadline"}
+RULES = {"repeated call", "no progress", "too many errors", "tool called"}
+KNOWN_REASONS = {"answered", "empty reply", "model error", "fatal error", "cancelled", *LIMITS, *RULES}
 
 
 def assert_every_request_answered(history: list[dict]) -> None:

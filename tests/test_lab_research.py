@@ -114,20 +114,18 @@ def test_a_blank_query_or_call_id_is_an_error_when_it_comes(wrong):
     assert search.queries == ["failed call"]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        None,
-        "an answer",
-        {},
-        {"kind": "think"},
-        {"kind": "answer"},
-        {"kind": "answer", "text": None},
-        {"kind": "search", "query": "wait"},
-        {"kind": "search", "call_id": "call_1"},
-        {"kind": "search", "call_id": 1, "query": "wait"},
-    ],
-)
+ODD_DECISIONS = [
+    None,
+    "an answer",
+    {},
+    {"kind": "think"},
+    {"kind": "answer"},
+    {"kind": "answer", "text": None},
+]
+ODD_SEARCHES = [{"query": "wait"}, {"call_id": "call_1"}, {"call_id": 1, "query": "wait"}]
+
+
+@pytest.mark.parametrize("wrong", [*ODD_DECISIONS, *({"kind": "search", **odd} for odd in ODD_SEARCHES)])
 def test_a_decision_of_another_shape_is_an_error_when_it_comes(wrong):
     search = Recorded()
     with pytest.raises(ValueError, match="decision"):
@@ -191,22 +189,16 @@ def climb(name, folder):
     return run, research.evidence(run, folder / research.NOTE_NAME)
 
 
-@pytest.mark.parametrize(
-    ("name", "holds"),
-    list(
-        zip(
-            research.LADDER,
-            [
-                [True, False, False, False],
-                [True, True, False, False],
-                [True, True, False, True],
-                [True, True, True, False],
-                [True, True, True, True],
-            ],
-            strict=True,
-        )
-    ),
-)
+HOLDS = [
+    [True, False, False, False],
+    [True, True, False, False],
+    [True, True, False, True],
+    [True, True, True, False],
+    [True, True, True, True],
+]
+
+
+@pytest.mark.parametrize(("name", "holds"), zip(research.LADDER, HOLDS, strict=True))
 def test_each_run_is_answered_and_is_wrong_at_another_rung(tmp_path, name, holds):
     run, ladder = climb(name, tmp_path)
     assert (run.stopped, run.errors) == ("answered", 0)

@@ -137,6 +137,11 @@ def test_a_good_notebook_passes_every_check(name, place):
     assert [problem for check in CHECKS for problem in check(GOOD[name], place)] == []
 
 
+def shown(**forms):
+    """A notebook of one cell with this output."""
+    return notebook(code("x", display(**forms)))
+
+
 BAD = [
     (widget_state, notebook(widgets={}), "metadata.widgets"),
     (no_views_without_state, notebook(code("x = 1", display(view={}))), "the view of a widget"),
@@ -157,34 +162,22 @@ BAD = [
     (pictures_in_words, notebook(prose('<img alt="" src="loop.png">')), "<img> without"),
     (pictures_in_words, notebook(prose("<figure>words</figure>")), "<figure> without"),
     (pictures_in_words, notebook(prose("<svg><path d='M0'/></svg>")), "<svg> without"),
-    (pictures_in_words, notebook(code("x", display(html="<figure>1</figure>"))), "<figure> without"),
-    (pictures_in_words, notebook(code("x", display(png="AAAA"))), "without text beside it"),
-    (
-        pictures_in_words,
-        notebook(code("x", display(png="AAAA", plain="<Figure size 1x1>"))),
-        "without text beside",
-    ),
-    (
-        pictures_in_words,
-        notebook(code("x", display(svg="<svg/>", plain="<Figure>"))),
-        "without text beside it",
-    ),
+    (pictures_in_words, shown(html="<figure>1</figure>"), "<figure> without"),
+    (pictures_in_words, shown(png="AAAA"), "without text beside it"),
+    (pictures_in_words, shown(png="AAAA", plain="<Figure size 1x1>"), "without text beside"),
+    (pictures_in_words, shown(svg="<svg/>", plain="<Figure>"), "without text beside it"),
     (links_lead_somewhere, notebook(prose("[a](gone.ipynb)")), "leads to no file"),
     (links_lead_somewhere, notebook(prose("![a](gone.png)")), "leads to no file"),
     (links_lead_somewhere, notebook(prose("see [a]\n\n[a]: gone.md")), "leads to no file"),
     (links_lead_somewhere, notebook(prose('<a href="gone.md">a</a>')), "leads to no file"),
-    (links_lead_somewhere, notebook(code("x", display(html='<a href="gone.md">a</a>'))), "leads to no file"),
+    (links_lead_somewhere, shown(html='<a href="gone.md">a</a>'), "leads to no file"),
     (links_lead_somewhere, notebook(prose("[a](/notebooks/03_stop_rules.ipynb)")), "own folder"),
     (links_lead_somewhere, notebook(prose("[a](03_stop_rules.ipynb#Gone)")), "leads to no heading"),
     (links_lead_somewhere, notebook(prose("[a](loop.py#L3)")), "has no such line"),
     (links_lead_somewhere, notebook(prose("![a](attachment:gone.png)")), "is not attached"),
-    (size, notebook(*(part for _ in range(11) for part in (prose(), code()))), "11 code cells, not 12 to 18"),
-    (size, notebook(*(part for _ in range(19) for part in (prose(), code()))), "19 code cells, not 12 to 18"),
-    (
-        size,
-        notebook(*(part for _ in range(12) for part in (prose(), code("x\n" * 7)))),
-        "have 7.0 lines or more",
-    ),
+    (size, notebook(*[prose(), code()] * 11), "11 code cells, not 12 to 18"),
+    (size, notebook(*[prose(), code()] * 19), "19 code cells, not 12 to 18"),
+    (size, notebook(*[prose(), code("x\n" * 7)] * 12), "have 7.0 lines or more"),
     (size, lesson(prose(), code("x\n" * 21)), "a code cell has 21 lines"),
     (size, lesson(code()), "12 cells of prose for 13 of code"),
     (size, lesson(prose("word " * 1500)), "1524 words"),

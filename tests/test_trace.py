@@ -105,20 +105,10 @@ def test_a_file_that_was_cut_off_anywhere_loads_up_to_its_last_whole_line_and_sa
         assert loaded.problem == f"{path} is cut off: {events} whole events of {len(trace)} were read."
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\n",
-        b"hello\n",
-        b"{}\n",
-        b"[1]\n",
-        b"\xff\xfe\n",
-        b'{"kind": "start"}\n',
-        b'{"agentlib_trace": 1',
-        b"[" * 5000,
-    ],
-)
+NO_TRACES = [b"", b"\n", b"hello\n", b"{}\n", b"[1]\n", b"\xff\xfe\n", b'{"kind": "start"}\n']
+
+
+@pytest.mark.parametrize("content", [*NO_TRACES, b'{"agentlib_trace": 1', b"[" * 5000])
 def test_a_file_that_is_no_trace_is_refused_with_its_name_and_line(tmp_path, content):
     path = tmp_path / "other.txt"
     path.write_bytes(content)

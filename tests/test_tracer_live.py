@@ -6,6 +6,7 @@ import pytest
 
 from agentlib import answer, ask, run_agent
 from agentlib.labs import blue_mugs
+from agentlib.messages import user
 from agentlib.models import LoopingModel, ScriptedModel
 from agentlib.trace import Trace
 from agentlib.views import tracer
@@ -292,10 +293,7 @@ def never_asks(model, tools, goal, max_steps=10):
         (typed_in(), "Stopped: done."),
         (raises_at_once, "RuntimeError: no <b>power</b>"),
         (never_asks, "0 steps of at most 10"),
-        (
-            lambda model, tools, goal, max_steps=10: model([{"role": "user", "text": goal}]),
-            "Stopped: returned.",
-        ),
+        (lambda model, tools, goal, max_steps=10: model([user(goal)]), "Stopped: returned."),
     ],
     ids=["changes old entries", "a method", "typed in", "raises at once", "never asks", "a lambda"],
 )

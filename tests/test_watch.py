@@ -23,6 +23,7 @@ import agentlib
 from agentlib import Trace, answer, ask, ask_together, compare, stops, tool
 from agentlib.errors import ReplayError, ToolError
 from agentlib.labs import blue_mugs
+from agentlib.messages import user
 from agentlib.models import LoopingModel, RecordingModel, RuleModel, ScriptedModel
 from agentlib.watch import LoopEnded, watch
 from tests.zoo import patch
@@ -149,10 +150,8 @@ def test_lines_calls_and_history_stand_in_the_order_in_which_they_happened():
 def test_calls_results_and_exceptions_are_recorded_as_they_were():
     trace = mugs()
     act, result = of_kind(trace, "act")[0], of_kind(trace, "result")[0]
-    assert (act.text, act.entry) == (
-        "stock_level",
-        {"tool": "stock_level", "input": {"warehouse": "North"}},
-    )
+    assert act.text == "stock_level"
+    assert act.entry == {"tool": "stock_level", "input": {"warehouse": "North"}}
     assert (result.ran, result.text) == (True, "raised")
     words = 'Unknown warehouse "North". Use "north" or "south".'
     assert result.entry["result"] == {"error": "ValueError", "message": words}
@@ -545,27 +544,6 @@ def history_in_a_list(model, tools, goal):
 START, SHOWN = '[{"role": "user", "text": goal}]', "model(history)"
 RESULT = '{"role": "tool", "result": tools["look"]()}'
 ADD_REPLY, ADD_RESULT = "history.append(reply)", f"history.append({RESULT})"
-history_again = patch(
-    history_in_a_list,
-    (ADD_REPLY, "history = history + [reply]"),
-    (ADD_RESULT, f"history = [*history, {RESULT}]"),
-)
-history_in_a_tuple = patch(
-    history_in_a_list,
-    (START, '({"role": "user", "text": goal},)'),
-    (ADD_REPLY, "history += (reply,)"),
-    (ADD_RESULT, f"history += ({RESULT},)"),
-)
-history_in_a_deque = patch(history_in_a_list, START, f"deque({START})")
-history_as_a_copy = patch(history_in_a_list, SHOWN, "model([dict(entry) for entry in history])")
-history_by_name = patch(history_in_a_list, SHOWN, "model(history=history)")
-history_in_a_dict = patch(
-    history_in_a_list,
-    (f"history = {START}", f'state = {{"history": {START}}}'),
-    (SHOWN, 'model(state["history"])'),
-    (ADD_REPLY, 'state["history"].append(reply)'),
-    (ADD_RESULT, f'state["history"].append({RESULT})'),
-)
 
 
 def history_of_a_helper(model, tools, goal):
@@ -631,30 +609,41 @@ class Agent:
         return True
 
 
-@pytest.mark.parametrize(
-    "run_agent",
-    [
-        history_again,
-        history_in_a_tuple,
-        history_in_a_deque,
-        history_as_a_copy,
-        history_by_name,
-        history_in_a_dict,
-        history_of_a_helper,
-        history_under_two_names,
-        history_further_out,
-        Agent().run,
-    ],
-)
+PLACES = {
+    "made anew": patch(
+        history_in_a_list,
+        (ADD_REPLY, "history = history + [reply]"),
+        (ADD_RESULT, f"history = [*history, {RESULT}]"),
+    ),
+    "in a tuple": patch(
+        history_in_a_list,
+        (START, '({"role": "user", "text": goal},)'),
+        (ADD_REPLY, "history += (reply,)"),
+        (ADD_RESULT, f"history += ({RESULT},)"),
+    ),
+    "in a deque": patch(history_in_a_list, START, f"deque({START})"),
+    "as a copy": patch(history_in_a_list, SHOWN, "model([dict(entry) for entry in history])"),
+    "by name": patch(history_in_a_list, SHOWN, "model(history=history)"),
+    "in a dict": patch(
+        history_in_a_list,
+        (f"history = {START}", f'state = {{"history": {START}}}'),
+        (SHOWN, 'model(state["history"])'),
+        (ADD_REPLY, 'state["history"].append(reply)'),
+        (ADD_RESULT, f'state["history"].append({RESULT})'),
+    ),
+    "of a helper": history_of_a_helper,
+    "under two names": history_under_two_names,
+    "further out": history_further_out,
+    "of an object": Agent().run,
+}
+
+
+@pytest.mark.parametrize("run_agent", PLACES.values(), ids=PLACES)
 def test_the_history_is_followed_wherever_the_loop_keeps_it(run_agent):
     trace = once(run_agent)
     grown = [(event.entries, len(event.read)) for event in of_kind(trace, "history")]
     assert grown == [(0, 1), (1, 1), (2, 1)]
-    assert final(trace) == [
-        {"role": "user", "text": GOAL},
-        ask("look"),
-        {"role": "tool", "result": 140},
-    ]
+    assert final(trace) == [user(GOAL), ask("look"), {"role": "tool", "result": 140}]
     assert all(event.read is None for event in of_kind(trace, "ask"))
 
 
@@ -685,9 +674,10 @@ def test_a_note_after_the_loops_own_list_costs_no_copy_of_all_at_each_step():
 def test_a_shortened_history_is_told_apart_from_the_history():
     def with_window(model, tools, goal):
         history = [{"role": "user", "text": goal}]
-        while (reply := model(history[:1] + history[-2:] if len(history) > 3 else history))[
-            "type"
-        ] != "answer":
+        while True:
+            reply = model(history[:1] + history[-2:] if len(history) > 3 else history)
+            if reply["type"] == "answer":
+                return
             history.append(reply)
             history.append({"role": "tool", "result": tools["look"]()})
 

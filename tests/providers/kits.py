@@ -67,18 +67,14 @@ def openai_body(text=None, calls=(), ends="", *, read=100, cached=0, written=7, 
             {"id": name, "type": "function", "function": {"name": tool, "arguments": arguments}}
             for name, tool, arguments in calls
         ]
+    usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1,
         "model": "test-model",
         "choices": [{"index": 0, "finish_reason": finish, "message": message}],
-        "usage": {
-            "prompt_tokens": read,
-            "completion_tokens": written,
-            "total_tokens": read + written,
-            "prompt_tokens_details": {"cached_tokens": cached},
-        },
+        "usage": {**usage, "prompt_tokens_details": {"cached_tokens": cached}},
     }
 
 
@@ -110,6 +106,7 @@ def openai_sent(body):
     return system["content"], body["tools"][0]["function"], "parameters"
 
 
+INVALID = {"type": "invalid_request_error"}
 KITS = {
     kit.name: kit
     for kit in (
@@ -119,9 +116,7 @@ KITS = {
             path="/v1/chat/completions",
             base="/v1",
             body=openai_body,
-            failure=lambda message: {
-                "error": {"message": message, "type": "invalid_request_error", "code": None}
-            },
+            failure=lambda message: {"error": {**INVALID, "message": message, "code": None}},
             raw_input=json.dumps,
             half_input='{"warehouse": "no',
             takes=assert_openai_takes,
@@ -137,10 +132,7 @@ KITS = {
             path="/v1/messages",
             base="",
             body=anthropic_body,
-            failure=lambda message: {
-                "type": "error",
-                "error": {"type": "invalid_request_error", "message": message},
-            },
+            failure=lambda message: {"type": "error", "error": {**INVALID, "message": message}},
             raw_input=dict,
             half_input={},
             takes=assert_anthropic_takes,
