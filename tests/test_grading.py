@@ -20,11 +20,12 @@ from agentlib.course.grading import (
     banner,
     choose_backend,
     grade_notebook,
+    sandbox,
     temporary_sandbox_root,
 )
 from agentlib.course.grading.channel import Child
 from agentlib.course.grading.grade import seed_for
-from agentlib.course.grading.processes import is_running
+from agentlib.course.grading.processes import is_running, kill_user
 from agentlib.course.grading.sandbox import PROMISES, bubblewrap_command, is_root
 from agentlib.course.grading.sandbox_root import course_version, remove_leftovers
 from agentlib.course.grading.sandboxed import checked
@@ -401,6 +402,15 @@ def test_a_process_that_has_ended_does_not_run_though_nobody_has_asked_for_its_e
     assert not is_running(process.pid)
 
 
+@pytest.mark.skipif(not is_root(), reason="only root can start a process as another user")
+def test_every_process_of_a_user_is_ended_and_no_other():
+    with subprocess.Popen(["sleep", "60"], user=99_999) as theirs, subprocess.Popen(["sleep", "60"]) as ours:
+        kill_user(99_999)
+        assert theirs.wait(5) == -9
+        assert is_running(ours.pid)
+        ours.kill()
+
+
 def a_course(folder: Path) -> Path:
     for name in GRADING_FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -596,7 +606,9 @@ def test_a_promise_that_is_not_kept_is_found(root, promise):
     assert PROMISES[promise] in try_backend(boast, root, SHORT)
 
 
-def test_a_backend_that_does_not_start_is_passed_over(root):
+def test_a_backend_that_does_not_start_is_passed_over(root, monkeypatch):
+    monkeypatch.setattr(sandbox, "is_root", lambda: False)
+
     def start(root, limits):
         raise FileNotFoundError("no such program")
 
@@ -613,7 +625,29 @@ def test_where_a_cell_does_not_run_the_hint_leads_to_it(root):
     assert "Which cell is the first that does not run?" in red["hints"][0]
 
 
-def test_the_selection_goes_no_lower_than_is_required(root):
+def test_as_root_nothing_is_graded_as_root_unless_that_is_asked_for(root, monkeypatch):
+    monkeypatch.setattr(sandbox, "is_root", lambda: True)
+    backends = tuple(backend for backend in BACKENDS if backend.name == "time limit")
+    with pytest.raises(SandboxError, match="would run as root"):
+        choose_backend(root, SHORT, backends=backends, trial=lambda *_: "")
+    by_name = choose_backend(root, SHORT, only="time limit", backends=backends, trial=lambda *_: "")
+    assert by_name.backend.name == "time limit"
+
+
+@pytest.mark.skipif(not is_root(), reason="only root can start a process as another user")
+def test_with_resource_limits_a_child_of_root_becomes_another_user(root):
+    (limited,) = [backend for backend in BACKENDS if backend.name == "resource limits"]
+    started = limited.start(root, SHORT)
+    started.process.kill()
+    started.process.communicate()
+    assert 65_536 <= started.user < 100_000
+    assert started.folder.stat().st_uid == started.user
+    started.folder.rmdir()
+    assert {"processes", "forks"} <= limited.keeps
+
+
+def test_the_selection_goes_no_lower_than_is_required(root, monkeypatch):
+    monkeypatch.setattr(sandbox, "is_root", lambda: False)
     works = dict.fromkeys((backend.name for backend in BACKENDS), "is not there")
 
     def trial(backend, root, limits):

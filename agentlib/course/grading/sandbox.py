@@ -73,12 +73,14 @@ class Backend:
 
     name: as it stands in results. keeps: what it promises, see `PROMISES`.
     available: says why it cannot be tried at all here, "" if it can. start: starts a child.
+    by_name_alone: says why it is not taken here unless it is asked for by its name, "" if it is.
     """
 
     name: str
     keeps: frozenset[str]
     available: Callable[[], str]
     start: Callable[[SandboxRoot, Limits], Started]
+    by_name_alone: Callable[[], str] = lambda: ""
 
 
 def python() -> str:
@@ -270,8 +272,18 @@ def start_in_container(program: str, root: SandboxRoot, limits: Limits) -> Start
 # --- without a sandbox
 
 
-def start_with_limits(root: SandboxRoot, limits: Limits, user: int | None = None) -> Started:
-    """Start a child in a folder of its own."""
+def start_with_limits(root: SandboxRoot, limits: Limits) -> Started:
+    """Start a child in a folder of its own. One that root starts becomes another user."""
+    return start_in_folder(root, other_user() if is_root() else None)
+
+
+def start_with_time(root: SandboxRoot, limits: Limits) -> Started:
+    """Start a child in a folder of its own; what is bounded for sure is its time."""
+    return start_in_folder(root, None)
+
+
+def start_in_folder(root: SandboxRoot, user: int | None) -> Started:
+    """Start a child in a folder of its own, which is the user's where there is one."""
     folder = Path(tempfile.mkdtemp(prefix=f"agentlib_child_{os.getpid()}_"))
     if user is not None:
         os.chown(folder, user, user)
@@ -282,23 +294,20 @@ def start_with_limits(root: SandboxRoot, limits: Limits, user: int | None = None
     return Started(spawn(command, environment, folder), user, folder)
 
 
-def start_as_other_user(root: SandboxRoot, limits: Limits) -> Started:
-    """Start a child that becomes another user."""
-    return start_with_limits(root, limits, other_user())
-
-
 def limits_missing() -> str:
-    """Why resource limits cannot be tried."""
-    return "" if os.name == "posix" else "Windows has none"
-
-
-def other_user_missing() -> str:
-    """Why a child cannot become another user."""
+    """Why resource limits cannot be tried. A child of root has to become another user: root is above some."""
+    if os.name != "posix":
+        return "Windows has none"
     if not is_root():
-        return limits_missing() or "only root can start a process as another user"
+        return ""
     places = [Path(sys.base_prefix), *package_folders()]
     closed = [str(place) for place in places if not is_open(place)]
     return f"other users cannot read {closed[0]}" if closed else ""
+
+
+def not_as_root() -> str:
+    """Why a child that stays who it is should not be started by root."""
+    return "the code would run as root; it is taken only by its name, with --isolation" if is_root() else ""
 
 
 def is_open(folder: Path) -> bool:
@@ -320,17 +329,11 @@ BACKENDS = (
         for program in ("docker", "podman")
     ),
     Backend(
-        "resource limits, another user",
-        frozenset({"processes", "forks", "memory", "disk", "time"}),
-        other_user_missing,
-        start_as_other_user,
-    ),
-    Backend(
         "resource limits",
-        frozenset({"memory", "disk", "time"}),
+        frozenset({"memory", "disk", "time"} | ({"processes", "forks"} if is_root() else set())),
         limits_missing,
         start_with_limits,
     ),
-    Backend("time limit", frozenset({"time"}), lambda: "", start_with_limits),
+    Backend("time limit", frozenset({"time"}), lambda: "", start_with_time, not_as_root),
 )
 """All backends, the safest first."""

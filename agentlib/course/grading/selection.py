@@ -231,7 +231,7 @@ def choose_backend(
     passed_over: list[tuple[str, str]] = []
     for backend in backends:
         if only is None or backend.name == only:
-            wrong = trial(backend, root, limits)
+            wrong = (backend.by_name_alone() if only is None else "") or trial(backend, root, limits)
             if not wrong:
                 return Selection(backend, tuple(passed_over))
             passed_over.append((backend.name, wrong))
