@@ -198,7 +198,7 @@ HOLDS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "holds"), zip(research.LADDER, HOLDS, strict=True))
+@pytest.mark.parametrize(("name", "holds"), [*zip(research.LADDER, HOLDS, strict=True)])
 def test_each_run_is_answered_and_is_wrong_at_another_rung(tmp_path, name, holds):
     run, ladder = climb(name, tmp_path)
     assert (run.stopped, run.errors) == ("answered", 0)
