@@ -563,6 +563,28 @@ def test_every_solution_gets_full_points_and_every_fresh_exercise_is_not_started
     assert (row.status, row.points) == ("not started", 0)
 
 
+FIRST_FORM_IMPORTS = {
+    "from agentlib.course import check, try_it\n": (
+        "from agentlib.checks import check\nfrom agentlib.labs.trying import try_it\n"
+    ),
+    "from agentlib.course import check": "from agentlib.checks import check",
+}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "solutions").glob("ex*.ipynb")), ids=lambda path: path.stem[:4]
+)
+def test_a_notebook_that_was_handed_out_in_the_first_form_gets_full_points_and_no_note(path, root):
+    saved = path.read_text(encoding="utf-8")
+    for now, before in FIRST_FORM_IMPORTS.items():
+        saved = saved.replace(json.dumps(now)[1:-1], json.dumps(before)[1:-1])
+    assert "agentlib.checks" in saved
+    assert "agentlib.course" not in saved
+    exercise = EXERCISES[path.stem]
+    row = grade_notebook(saved.encode(), exercise, LAST, root, seed=5)
+    assert (row.status, row.points, row.notes) == ("graded", exercise.max_points, ())
+
+
 def test_a_grade_can_be_repeated_with_its_seed(root):
     wrong = notebook(HONEST.replace("history.append(reply)", "pass"))
     rows = [grade_notebook(wrong, EX01, LAST, root, seed=seed) for seed in (1, 1, 2)]

@@ -32,6 +32,9 @@ MAX_CELLS = 1_000
 MAX_CODE_CHARS = 300_000
 """Characters of code in all cells together: Python's own form of them is a thousand times as large."""
 
+OWN_IMPORTS = re.compile(r"^from agentlib\.(?:checks|course|labs\.trying) import .*\n?", re.MULTILINE)
+"""Where `check` and `try_it` come from: notebooks of the course's first form say it in other lines."""
+
 WRITES_FILE = re.compile(
     r"\s*%%(?:write)?file[ \t]++(?P<append>-a[ \t]++|--append[ \t]++)?(?P<name>[^\n]*\S)[ \t]*\n(?P<text>.*)",
     re.DOTALL,
@@ -97,7 +100,8 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
     notes += oddities(cells, own)
     theirs = []
     for cell in cells:
-        is_ours = cell.grade_id in own.locked and cell.source == own.locked[cell.grade_id]
+        ours = own.locked.get(cell.grade_id)
+        is_ours = ours is not None and is_same_code(cell.source, ours)
         if cell.grade_id in own.locked and not is_ours:
             notes.append(f"{cell.name} belongs to the course and was changed.")
         # A changed one is run too, after ours: a learner may have put an import or the solution there.
@@ -109,6 +113,11 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
     setup = [cell._replace(number=numbers.get(cell.grade_id, 0)) for cell in own.setup]
     only, found = solution_cells(exercise, theirs, own)
     return Plan((*setup, *theirs), (*setup, *only), (*notes, *found))
+
+
+def is_same_code(theirs: str, ours: str) -> bool:
+    """Whether a cell is as the course made it; from where it imports the course does not count."""
+    return theirs == ours or OWN_IMPORTS.sub("", theirs).strip() == OWN_IMPORTS.sub("", ours).strip()
 
 
 def with_file(cell: Cell) -> Cell:
