@@ -22,71 +22,46 @@ PAGE = f"<html><body><h1>Welcome to the hotel's network</h1>{ECHO}</body></html>
 
 # --- one way to fail each -----------------------------------------------------------------------------
 
-
-def wrong_key(kit, server):
-    """A server that shows the whole key in its answer, which the providers' own do not."""
-    body = kit.failure(f"Incorrect key: {FAKE_KEY}")
-    server.expect_request(kit.path).respond_with_json(body, status=401)
-    return "401", "Incorrect key: [key]"
+HTML, JSON = {"content_type": "text/html"}, {"content_type": "application/json"}
 
 
-def wrong_model_name(kit, server):
-    body = kit.failure(f"There is no model test-model. {ECHO}")
-    server.expect_request(kit.path).respond_with_json(body, status=404)
-    return "404", "There is no model test-model."
-
-
-def request_refused(kit, server):
-    server.expect_request(kit.path).respond_with_json(kit.failure(ECHO * 500), status=400)
-    return ("400",)
-
-
-def server_error_as_a_page(kit, server):
-    server.expect_request(kit.path).respond_with_data(PAGE, status=502, content_type="text/html")
-    return ("502",)
-
-
-def a_page_instead_of_a_reply(kit, server):
-    server.expect_request(kit.path).respond_with_data(PAGE, content_type="text/html")
-    return "no JSON object", "Welcome to the hotel", "base_url"
-
-
-def a_page_that_says_it_is_json(kit, server):
-    server.expect_request(kit.path).respond_with_data(PAGE, content_type="application/json")
-    return ("JSON that cannot be read",)
-
-
-def half_a_json(kit, server):
+def half_a_json(kit):
     text = json.dumps(kit.body(ECHO))
-    half = text[: text.index(FAKE_KEY) + len(FAKE_KEY) + 2]
-    server.expect_request(kit.path).respond_with_data(half, content_type="application/json")
-    return ("JSON that cannot be read",)
+    return text[: text.index(FAKE_KEY) + len(FAKE_KEY) + 2]
 
 
-def nothing_at_all(kit, server):
-    server.expect_request(kit.path).respond_with_data("", content_type="application/json")
-    return ("JSON that cannot be read",)
+# What a server sends (a text, or something as JSON), how, and what the run's reason then says.
+FAILURES = {
+    # It shows the whole key, which the providers' own servers do not.
+    "wrong key": (
+        lambda kit: kit.failure(f"Incorrect key: {FAKE_KEY}"),
+        {"status": 401},
+        ["401", "Incorrect key: [key]"],
+    ),
+    "wrong model name": (
+        lambda kit: kit.failure(f"There is no model test-model. {ECHO}"),
+        {"status": 404},
+        ["404", "There is no model test-model."],
+    ),
+    "request refused": (lambda kit: kit.failure(ECHO * 500), {"status": 400}, ["400"]),
+    "server error as a page": (lambda kit: PAGE, {"status": 502, **HTML}, ["502"]),
+    "a page": (lambda kit: PAGE, HTML, ["no JSON object", "Welcome to the hotel", "base_url"]),
+    "a page that says it is JSON": (lambda kit: PAGE, JSON, ["JSON that cannot be read"]),
+    "half a JSON": (half_a_json, JSON, ["JSON that cannot be read"]),
+    "nothing at all": (lambda kit: "", JSON, ["JSON that cannot be read"]),
+    "another JSON": (lambda kit: {"message": ECHO}, {}, ["holds no reply"]),
+    "a list": (lambda kit: [ECHO], {}, ["no JSON object"]),
+    "half an answer": (lambda kit: kit.body(ECHO, ends="limit"), {}, ["cut off by the output limit"]),
+}
 
 
-def another_json(kit, server):
-    server.expect_request(kit.path).respond_with_json({"message": ECHO})
-    return ("holds no reply",)
-
-
-def a_list(kit, server):
-    server.expect_request(kit.path).respond_with_json([ECHO])
-    return ("no JSON object",)
-
-
-def half_an_answer(kit, server):
-    server.expect_request(kit.path).respond_with_json(kit.body(ECHO, ends="limit"))
-    return ("cut off by the output limit",)
-
-
-FAILURES = [
-    wrong_key, wrong_model_name, request_refused, server_error_as_a_page, a_page_instead_of_a_reply,
-    a_page_that_says_it_is_json, half_a_json, nothing_at_all, another_json, a_list, half_an_answer,
-]  # fmt: skip
+def fail(kit, server, failure):
+    """Let the server answer in this way, and give the words that have to be said."""
+    make, options, expected = FAILURES[failure]
+    body, request = make(kit), server.expect_request(kit.path)
+    respond = request.respond_with_data if isinstance(body, str) else request.respond_with_json
+    respond(body, **options)
+    return expected
 
 
 def assert_nowhere(secret, run, folder):
@@ -112,11 +87,11 @@ def assert_fails_without_the_key(model, secret=FAKE_KEY):
     return problem
 
 
-@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: failure.__name__)
+@pytest.mark.parametrize("failure", FAILURES)
 def test_whatever_the_server_does_the_run_ends_with_a_reason_and_without_the_key(
     kit, server, address, tmp_path, capfd, failure
 ):
-    expected = failure(kit, server)
+    expected = fail(kit, server, failure)
     begun = time.monotonic()
     model = kit.model(address, blue_mugs.TOOLS)
     run = run_agent(model, blue_mugs.TOOLS, blue_mugs.GOAL)
@@ -139,7 +114,7 @@ def test_a_key_at_the_place_where_a_long_message_is_cut_is_not_shown_in_part(kit
 
 
 def test_the_status_of_the_response_is_kept(kit, server, address):
-    wrong_key(kit, server)
+    fail(kit, server, "wrong key")
     assert assert_fails_without_the_key(kit.model(address, {})).status == 401
 
 

@@ -36,6 +36,10 @@ def assert_can_be_asked(history):
         assert kit.module.messages_from(history)[-1]["role"] in ("user", "tool")
 
 
+def ran(*script):
+    return run_agent(ScriptedModel(script), blue_mugs.TOOLS, "Goal")
+
+
 def shortened(history, keep_steps):
     """The history with its old steps summarised; as it is where that would make it longer."""
     try:
@@ -144,13 +148,11 @@ def test_a_run_that_stopped_in_the_middle_can_be_continued_with_either_provider(
 
 
 def test_openai_a_step_of_two_requests_is_one_message_and_two_results():
-    run = run_agent(ScriptedModel([two, answer("North.")]), blue_mugs.TOOLS, "Which has more?")
+    run = ran(two, answer("North."))
     _, asking, *results, last = OPENAI.module.messages_from(run.history)
     assert asking["content"] == "Both."
-    assert [json.loads(call["function"]["arguments"]) for call in asking["tool_calls"]] == [
-        {"warehouse": "north"},
-        {"warehouse": "south"},
-    ]
+    inputs = [json.loads(call["function"]["arguments"]) for call in asking["tool_calls"]]
+    assert inputs == [{"warehouse": "north"}, {"warehouse": "south"}]
     assert [(one["tool_call_id"], one["content"]) for one in results] == [
         ("1", '{"warehouse":"north","blue_mugs":140}'),
         ("2", '{"warehouse":"south","blue_mugs":95}'),
@@ -159,9 +161,8 @@ def test_openai_a_step_of_two_requests_is_one_message_and_two_results():
 
 
 def test_anthropic_all_results_and_the_note_behind_them_are_one_user_message():
-    run = run_agent(
-        LoopingModel("stock_level", warehouse="east"), blue_mugs.TOOLS, "Goal", 1, closing_call=True
-    )
+    looping = LoopingModel("stock_level", warehouse="east")
+    run = run_agent(looping, blue_mugs.TOOLS, "Goal", 1, closing_call=True)
     goal, asking, results, *_ = ANTHROPIC.module.messages_from(run.history)
     assert goal == {"role": "user", "content": [{"type": "text", "text": "Goal"}]}
     assert [block["type"] for block in asking["content"]] == ["tool_use"]
@@ -171,13 +172,7 @@ def test_anthropic_all_results_and_the_note_behind_them_are_one_user_message():
 
 @each
 def test_ids_that_come_again_in_another_reply_are_told_apart(kit):
-    run = run_agent(
-        ScriptedModel(
-            [{**ask("stock_level", warehouse=name), "id": "call_1"} for name in ("north", "south")]
-        ),
-        blue_mugs.TOOLS,
-        "Goal",
-    )
+    run = ran(*({**ask("stock_level", warehouse=name), "id": "call_1"} for name in ("north", "south")))
     assert [entry["id"] for entry in run.history if entry["role"] == "tool"] == ["call_1", "call_1"]
     text = json.dumps(kit.module.messages_from(run.history))
     assert text.count('"call_1"') == text.count('"call_2"') == 2
@@ -187,18 +182,14 @@ def test_ids_that_come_again_in_another_reply_are_told_apart(kit):
 @pytest.mark.parametrize("odd", ["functions.stock level", "größe", "x" * 65, "", "call\n"])
 def test_names_and_ids_that_a_provider_does_not_take_are_changed_on_the_way_out_only(kit, odd):
     reply = {"type": "tool", "tool": odd, "input": {}, "id": odd or "a b"}
-    run = run_agent(ScriptedModel([reply, answer("No.")]), blue_mugs.TOOLS, "Goal")
+    run = ran(reply, answer("No."))
     assert run.history[1]["tool"] == odd
     kit.takes(kit.module.messages_from(run.history))
 
 
 @each
 def test_an_input_that_is_no_object_is_shown_to_the_model_in_one(kit):
-    run = run_agent(
-        ScriptedModel([{"type": "tool", "tool": "stock_level", "input": '{"ware'}, answer("No.")]),
-        blue_mugs.TOOLS,
-        "Goal",
-    )
+    run = ran({"type": "tool", "tool": "stock_level", "input": '{"ware'}, answer("No."))
     messages = kit.module.messages_from(run.history)
     kit.takes(messages)
     assert "not_an_object" in json.dumps(messages)
@@ -242,7 +233,7 @@ def test_blank_texts_are_never_sent(kit):
 def test_thinking_goes_back_as_it_came_before_the_request_that_it_led_to():
     thinking = [{"type": "thinking", "thinking": "Hm.", "signature": "abc"}]
     reply = {**ask("stock_level", warehouse="north"), "thinking": thinking, "text": "I look."}
-    run = run_agent(ScriptedModel([reply, answer("140.")]), blue_mugs.TOOLS, "Goal")
+    run = ran(reply, answer("140."))
     kinds = [block["type"] for block in ANTHROPIC.module.messages_from(run.history)[1]["content"]]
     assert kinds == ["thinking", "text", "tool_use"]
     assert ANTHROPIC.module.messages_from(run.history)[1]["content"][:1] == thinking
