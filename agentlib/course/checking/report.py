@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from agentlib.views.shown import Html, bold, caption_html, folded, joined_html, tag
@@ -166,14 +167,7 @@ def _lines(result: CriterionResult, more: bool) -> list[str]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    lines, line = [], ""
-    for word in text.split():
-        if line and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
+    return wrap(" ".join(text.split()), width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 # Colours that colour-blind people can tell apart, on a light and on a dark page; the words say the same.

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -11,7 +11,7 @@ from agentlib.costs import estimate_tokens
 from agentlib.course.checking.evidence import crash, request_words, requests_in, same_call, what_came_back
 from agentlib.course.checking.fake_data import interrupt
 from agentlib.course.checking.simulator import TOO_OFTEN
-from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
+from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario, each, in_turn
 from agentlib.course.exercises.loops import interrupt_leaves
 from agentlib.labs import invoices
 from agentlib.labs.invoices import MAX_STEPS, MAX_TOKENS, MAX_USD, PRICE, Batch, make_batch
@@ -122,19 +122,25 @@ class Ledger:
         return set(self.matched) | set(self.flagged)
 
 
-def night(batch: Batch, **limits: Any) -> Scenario:
-    """One night with one batch. limits: those that are given to the function."""
-    meter, ledger = Meter(), Ledger(batch)
-    facts = {"meter": meter, "ledger": ledger, "batch": batch.name, "limits": limits, "right": batch.right}
+def one_run(batch: Batch, meter: Meter, tools: dict[str, Any], given: Entry, facts: Entry) -> Scenario:
+    """One call of the function with one batch. given: the limits that it gets."""
     return Scenario(
         "run_agent",
-        (meter, ledger.tools(), batch.goal),
-        limits,
-        max_calls={"model": MAX_STEPS, "tools": 5 * MAX_STEPS},
+        (meter, tools, batch.goal),
+        given,
+        max_calls={"model": MAX_STEPS + 1, "tools": 5 * MAX_STEPS},
         seconds=30.0,
         keep=False,
-        facts=facts,
+        facts={"meter": meter, "batch": batch.name, **facts},
     )
+
+
+def night(batch: Batch, **limits: Any) -> Scenario:
+    """One night with one batch. limits: those that are given to the function."""
+    ledger = Ledger(batch)
+    facts = {"ledger": ledger, "limits": limits, "right": batch.right}
+    scenario = one_run(batch, Meter(), ledger.tools(), limits, facts)
+    return replace(scenario, max_calls={**scenario.max_calls, "model": MAX_STEPS})
 
 
 def endless(batch: Batch, limit: str, value: float, reason: str, **limits: Any) -> Scenario:
@@ -147,17 +153,8 @@ def endless(batch: Batch, limit: str, value: float, reason: str, **limits: Any) 
         count += 1
         return ask("flag_invoice", invoice=numbers[count % len(numbers)], reason=f"{reason}{count}")
 
-    meter = Meter(flag)
-    facts = {"meter": meter, "batch": batch.name, "limits": {limit: value}, "given": False}
-    return Scenario(
-        "run_agent",
-        (meter, batch.tools(), batch.goal),
-        limits,
-        max_calls={"model": MAX_STEPS + 1, "tools": 5 * MAX_STEPS},
-        seconds=30.0,
-        keep=False,
-        facts=facts,
-    )
+    facts = {"limits": {limit: value}, "given": False}
+    return one_run(batch, Meter(flag), batch.tools(), limits, facts)
 
 
 def scenarios(rng: Random) -> dict[str, Scenario]:
@@ -260,9 +257,8 @@ def begins(logs: Logs) -> Fault | None:
     return None
 
 
-def gets_past(logs: Logs) -> Fault | None:
+def _gets_past(log: Log) -> Fault | None:
     """The invoice without a payment is flagged, and the one behind it is matched."""
-    log = logs["whole night"]
     ledger: Ledger = log.facts["ledger"]
     stuck = ledger.batch.unmatched
     if stuck not in ledger.flagged:
@@ -296,30 +292,27 @@ def _unasked(log: Log, what: str) -> Fault | None:
     return None
 
 
-def once_and_right(logs: Logs) -> Fault | None:
+def _once_and_right(log: Log) -> Fault | None:
     """None twice, none wrong."""
-    for name in ("whole night", "few steps", "few tokens", "little money"):
-        log = logs[name]
-        ledger: Ledger = log.facts["ledger"]
-        if ledger.wrong:
-            return Fault(
-                ledger.wrong[0],
-                "What does the model have to read in order to decide, and does your loop still show it?",
-            )
-        twice = [number for number, count in (ledger.matched + ledger.flagged).items() if count > 1]
-        if twice:
-            count = (ledger.matched + ledger.flagged)[twice[0]]
-            what = f"{twice[0]} was matched or flagged {times(count)}"
-            return _unasked(log, what) or Fault(
-                what,
-                "Was the model shown that this invoice is done? Does a tool run twice?",
-            )
+    ledger: Ledger = log.facts["ledger"]
+    if ledger.wrong:
+        return Fault(
+            ledger.wrong[0],
+            "What does the model have to read in order to decide, and does your loop still show it?",
+        )
+    twice = [number for number, count in (ledger.matched + ledger.flagged).items() if count > 1]
+    if twice:
+        count = (ledger.matched + ledger.flagged)[twice[0]]
+        what = f"{twice[0]} was matched or flagged {times(count)}"
+        return _unasked(log, what) or Fault(
+            what,
+            "Was the model shown that this invoice is done? Does a tool run twice?",
+        )
     return None
 
 
-def all_done(logs: Logs) -> Fault | None:
+def _all_done(log: Log) -> Fault | None:
     """Every invoice is matched or flagged, and the run ends answered."""
-    log = logs["whole night"]
     ledger: Ledger = log.facts["ledger"]
     meter: Meter = log.facts["meter"]
     count = len(ledger.batch.invoices)
@@ -379,9 +372,8 @@ def _wrong_steps(log: Log) -> Fault | None:
     return None
 
 
-def within_the_limits(logs: Logs) -> Fault | None:
+def _within_the_limits(log: Log) -> Fault | None:
     """The whole night keeps to its limits."""
-    log = logs["whole night"]
     meter: Meter = log.facts["meter"]
     if meter.tokens > MAX_TOKENS or meter.usd > MAX_USD:
         return Fault(
@@ -392,53 +384,43 @@ def within_the_limits(logs: Logs) -> Fault | None:
     return _wrong_steps(log)
 
 
-def stops_at_each_limit(logs: Logs) -> Fault | None:
+def _stops_at_the_limit(log: Log) -> Fault | None:
     """Given less, the run ends before it goes over, and says that there is no answer."""
-    for name in (
-        "few steps",
-        "few tokens",
-        "little money",
-        "steps not given",
-        "tokens not given",
-        "money not given",
+    given = log.facts.get("given", True)
+    meter: Meter = log.facts["meter"]
+    ((limit, value),) = log.facts["limits"].items()
+    used = {"max_steps": len(meter.read), "max_tokens": meter.tokens, "max_usd": meter.usd}[limit]
+    unit = {"max_steps": "calls", "max_tokens": "tokens", "max_usd": "USD"}[limit]
+    what = f"with {limit}={value}" if given else f"with no {limit} given (so {value:,})"
+    if used > value:
+        return Fault(
+            f"{what} the run used {used:,.4g} {unit}"
+            if limit == "max_usd"
+            else f"{what} the run used {used:,} {unit}",
+            f"Look at {limit} before each call, with what that call will read added."
+            if given
+            else "Where no limit is given, those of the task hold. What stands in the first line of your "
+            "function?",
+        )
+    if fault := crash(log):
+        return Fault(f"{what}: {fault.seen}", fault.hint)
+    stopped = log.returned.get("stopped")
+    if (
+        not isinstance(stopped, str)
+        or stopped in ("", "answered")
+        or log.returned.get("answer", "") is not None
     ):
-        log = logs[name]
-        given = log.facts.get("given", True)
-        meter: Meter = log.facts["meter"]
-        ((limit, value),) = log.facts["limits"].items()
-        used = {"max_steps": len(meter.read), "max_tokens": meter.tokens, "max_usd": meter.usd}[limit]
-        unit = {"max_steps": "calls", "max_tokens": "tokens", "max_usd": "USD"}[limit]
-        what = f"with {limit}={value}" if given else f"with no {limit} given (so {value:,})"
-        if used > value:
-            return Fault(
-                f"{what} the run used {used:,.4g} {unit}"
-                if limit == "max_usd"
-                else f"{what} the run used {used:,} {unit}",
-                f"Look at {limit} before each call, with what that call will read added."
-                if given
-                else "Where no limit is given, those of the task hold. What stands in the first line of your "
-                "function?",
-            )
-        if fault := crash(log):
-            return Fault(f"{what}: {fault.seen}", fault.hint)
-        stopped = log.returned.get("stopped")
-        if (
-            not isinstance(stopped, str)
-            or stopped in ("", "answered")
-            or log.returned.get("answer", "") is not None
-        ):
-            return Fault(
-                f"{what} the work was not finished; {_how_it_ended(log)}",
-                'A stopped run says why in "stopped", and its "answer" is None.',
-            )
-        if used < value if limit == "max_steps" and given else len(meter.read) < 4:
-            return Fault(
-                f"{what} the model was asked {times(len(meter.read))}; more would have been allowed",
-                "A limit may be used up. What do you compare with it?",
-            )
-        if fault := _wrong_steps(log):
-            return Fault(f"{what} {fault.seen}", fault.hint)
-    return interrupt_leaves(logs)
+        return Fault(
+            f"{what} the work was not finished; {_how_it_ended(log)}",
+            'A stopped run says why in "stopped", and its "answer" is None.',
+        )
+    if used < value if limit == "max_steps" and given else len(meter.read) < 4:
+        return Fault(
+            f"{what} the model was asked {times(len(meter.read))}; more would have been allowed",
+            "A limit may be used up. What do you compare with it?",
+        )
+    fault = _wrong_steps(log)
+    return Fault(f"{what} {fault.seen}", fault.hint) if fault else None
 
 
 CHAIN = ("begins", "past_the_stuck", "once", "all_done", "within")
@@ -468,7 +450,7 @@ EXERCISE = Exercise(
                 "The repeat guard of ex04: do not run the same request again, and add a note that tells the "
                 "model to flag the invoice."
             ),
-            judge=gets_past,
+            judge=each(_gets_past, "whole night"),
             needs=CHAIN[:1],
             details="Flag it with `flag_invoice`, through the model.",
         ),
@@ -479,7 +461,7 @@ EXERCISE = Exercise(
                 "The goal and the last few steps must stay in the history word for word: the invoice, its "
                 "payments, and what was recorded last."
             ),
-            judge=once_and_right,
+            judge=each(_once_and_right, "whole night", "few steps", "few tokens", "little money"),
             needs=CHAIN[:2],
             details="Only the invoice without a payment is flagged.",
         ),
@@ -490,7 +472,7 @@ EXERCISE = Exercise(
                 "With max_tokens=200,000 and about 240 calls a call may read some 800 tokens. Let the model "
                 "read the goal and the last steps alone."
             ),
-            judge=all_done,
+            judge=each(_all_done, "whole night"),
             needs=CHAIN[:3],
         ),
         Criterion(
@@ -500,7 +482,7 @@ EXERCISE = Exercise(
                 "`compact` of ex07, or the goal with the last six steps, keeps each call below some 600 "
                 "tokens."
             ),
-            judge=within_the_limits,
+            judge=each(_within_the_limits, "whole night"),
             needs=CHAIN[:4],
             details="The work needs about 240 calls. Read in full, the history would cost a million tokens.",
         ),
@@ -512,7 +494,13 @@ EXERCISE = Exercise(
                 "Before each call: steps, then tokens with `estimate_tokens` of what will be read, then "
                 "`PRICE.usd` of all tokens."
             ),
-            judge=stops_at_each_limit,
+            judge=in_turn(
+                each(
+                    _stops_at_the_limit, "few steps", "few tokens", "little money", "steps not given",
+                    "tokens not given", "money not given",
+                ),
+                interrupt_leaves,
+            ),
             needs=CHAIN,
             details=(
                 'A stopped run has `None` for its answer and a reason of your choice in `"stopped"`. All '

@@ -23,24 +23,9 @@ from agentlib.messages import Entry, answer, ask, json_text, short
 from agentlib.views.describe import counted, full_call, sketch, times
 
 __all__ = [
-    "agent",
-    "answers_at_the_end",
-    "at_the_limit",
-    "begins_with_the_goal",
-    "endless",
-    "ends_with_the_answer",
-    "errand",
-    "fails_well",
-    "failures_become_results",
-    "interrupt_leaves",
-    "keeps_requests",
-    "keeps_results",
-    "loop_scenarios",
-    "runs_the_tool",
-    "script",
-    "still_a_loop",
-    "stops_at_the_limit",
-    "where_failures_pass",
+    "agent", "answers_at_the_end", "at_the_limit", "begins_with_the_goal", "endless", "ends_with_the_answer",
+    "errand", "fails_well", "failures_become_results", "interrupt_leaves", "keeps_requests", "keeps_results",
+    "loop_scenarios", "runs_the_tool", "script", "still_a_loop", "stops_at_the_limit", "where_failures_pass",
 ]  # fmt: skip
 
 Model = Callable[[list[Entry]], Any]
