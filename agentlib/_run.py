@@ -392,7 +392,11 @@ class RunState:
         else:
             self.read = _read_memory(self.memory, self.history.view())
             progress.next_entries = len(self.read)
-            progress.next_tokens = _tokens_in(self.read)
+            try:
+                progress.next_tokens = sum(map(entry_tokens, self.read))
+            except Exception as problem:
+                words = words_of(problem)
+                raise TypeError(f"memory gives entries that cannot be read: {words}.") from problem
 
     def _look_at(self, call_rules: Sequence[StopRule]) -> None:
         for rule in call_rules:
@@ -461,13 +465,6 @@ def _read_memory(memory: Memory, view: list[Entry]) -> list[Entry]:
     if notes:
         raise TypeError(f"memory gives entries that are ready for JSON, but {'; '.join(notes)}.")
     return read
-
-
-def _tokens_in(read: list[Entry]) -> int:
-    try:
-        return sum(entry_tokens(entry) for entry in read)
-    except Exception as problem:
-        raise TypeError(f"memory gives entries that cannot be read: {words_of(problem)}.") from problem
 
 
 def _ask_person(approve: Approve | None, call: ReadCall) -> str:

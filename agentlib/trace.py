@@ -1,6 +1,7 @@
 """What happened in a run, as events in order: saved as JSON lines, loaded, replayed and compared."""
 
 import builtins
+import copy
 import functools
 import json
 from collections import defaultdict, deque
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 __all__ = [
-    "CLOSING_FAILED", "TRACE_VERSION", "Difference", "Event", "Trace", "compare", "input_of", "raised_again",
+    "CLOSING_FAILED", "TRACE_VERSION", "Difference", "Event", "Trace", "compare", "given_again", "input_of",
 ]  # fmt: skip
 
 CLOSING_FAILED = "The closing call failed: "
@@ -306,18 +307,23 @@ def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[
         expected, event = recorded.popleft()
         if event.ran and given != expected:
             raise ReplayError(f"{name} got another input", expected, given)
-        result: Any = (event.entry or {}).get("result")
-        if event.text == "fatal" or not event.ran:
-            words, code = error_text(result) or "", str(result["error"])
-            if event.text == "fatal":
-                raise FatalToolError(words, code)
-            raise UnrunError(words, code, failed=event.text != "not run")
-        if event.text == "raised":
-            raise raised_again(result)
-        return result
+        return given_again(event)
 
     replay.__name__ = name
     return replay
+
+
+def given_again(event: Event) -> Any:
+    """Give a recorded result again, or raise what the tool has raised."""
+    result: Any = (event.entry or {}).get("result")
+    if event.text == "fatal" or not event.ran:
+        words, code = error_text(result) or "", str(result["error"])
+        if event.text == "fatal":
+            raise FatalToolError(words, code)
+        raise UnrunError(words, code, failed=event.text != "not run")
+    if event.text == "raised":
+        raise raised_again(result)
+    return copy.deepcopy(result)
 
 
 def input_of(args: tuple[Any, ...], kwargs: Entry) -> Entry:

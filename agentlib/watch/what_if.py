@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Any
 
 from agentlib._json import whole_number
-from agentlib.errors import ForkError, ToolError
+from agentlib.errors import ForkError
 from agentlib.loop import run_agent as own_run_agent
-from agentlib.messages import Entry, describe, error_text, is_error, json_ready, read_reply
-from agentlib.trace import Event, Trace, raised_again
+from agentlib.messages import Entry, describe, json_ready, read_reply
+from agentlib.trace import Event, Trace, given_again
 from agentlib.watch.recorder import watch, wrapped_tools
 
 __all__ = ["fork", "read_change"]
@@ -111,20 +111,10 @@ class _Tape:
                 return copy.deepcopy(self.change["result"])
             recorded = self.results[self.step][number:][:1]
             if recorded and (recorded[0].entry or {}).get("tool") == name:
-                return _again(recorded[0])
+                return given_again(recorded[0])
             return function(*args, **kwargs)
 
         return played
-
-
-def _again(event: Event) -> Any:
-    """Give a recorded result again, or raise the recorded error."""
-    result: Any = (event.entry or {}).get("result")
-    if event.text == "raised":
-        raise raised_again(result)
-    if is_error(result):
-        raise ToolError(error_text(result) or "", code=str(result["error"]))
-    return copy.deepcopy(result)
 
 
 def read_change(kind: str, text: str) -> Any:
