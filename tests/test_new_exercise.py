@@ -17,19 +17,19 @@ FILES = ("README.md", "pyproject.toml", "tests/__init__.py", "tests/test_exercis
 SPEC = """
 from random import Random
 
-from agentlib.course.checking.cases import Case, by_cases, scenarios_of
+from agentlib.course.checking.cases import CallCase, by_cases, scenarios_of
 from agentlib.course.checking.fake_data import World
 from agentlib.course.checking.spec import Criterion, Exercise, Scenario
 
 __all__ = ["EXERCISE"]
 
 
-def cases(rng: Random) -> dict[str, list[Case]]:
+def cases(rng: Random) -> dict[str, list[CallCase]]:
     '''The cases of one check, by criterion.'''
     world = World(rng)
 
-    def case(name: str, value: object, expected: object, say: str | None = None) -> Case:
-        return Case(name, Scenario("twice", (value,)), expected, say)
+    def case(name: str, value: object, expected: object, say: str | None = None) -> CallCase:
+        return CallCase(name, Scenario("twice", (value,)), expected, say)
 
     number, place = world.number(), world.place()
     return {

@@ -8,11 +8,11 @@ from agentlib.course.checking.evidence import crash, shortened, shown, what_came
 from agentlib.course.checking.spec import Fault, Judge, Log, Logs, Scenario, first_fault
 from agentlib.messages import json_text
 
-__all__ = ["Case", "by_cases", "scenarios_of"]
+__all__ = ["CallCase", "by_cases", "scenarios_of"]
 
 
 @dataclass(frozen=True)
-class Case:
+class CallCase:
     """One row: what is called with what, what is expected, and what to say where it does not come.
 
     name: in words that a report can show. call: the scenario.
@@ -26,7 +26,7 @@ class Case:
     say: str | None = None
 
 
-def scenarios_of(table: Mapping[str, Iterable[Case]]) -> dict[str, Scenario]:
+def scenarios_of(table: Mapping[str, Iterable[CallCase]]) -> dict[str, Scenario]:
     """Make the scenarios of a table: "ID: NAME" for each case of the criterion ID.
 
     A case whose name comes again within its criterion gets a number behind it.
@@ -52,7 +52,7 @@ def by_cases(criterion: str) -> Judge:
 
 
 def _fault(log: Log) -> Fault | None:
-    case: Case = log.facts["case"]
+    case: CallCase = log.facts["case"]
     if callable(case.expected):
         fault: Fault | None = case.expected(log, case)
         return fault

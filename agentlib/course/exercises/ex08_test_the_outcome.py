@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.cases import Case, by_cases, scenarios_of
+from agentlib.course.checking.cases import CallCase, by_cases, scenarios_of
 from agentlib.course.checking.evidence import crash, shown
 from agentlib.course.checking.fake_data import World
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario
@@ -112,7 +112,7 @@ def _problems(log: Log) -> list[Any] | Fault:
     return value
 
 
-def good(log: Log, case: Case) -> Fault | None:
+def good(log: Log, case: CallCase) -> Fault | None:
     """A good run must get no problem."""
     problems = _problems(log)
     if isinstance(problems, Fault):
@@ -123,7 +123,7 @@ def good(log: Log, case: Case) -> Fault | None:
     return None
 
 
-def bad(log: Log, case: Case) -> Fault | None:
+def bad(log: Log, case: CallCase) -> Fault | None:
     """A bad run must get a problem."""
     problems = _problems(log)
     if isinstance(problems, Fault):
@@ -131,18 +131,18 @@ def bad(log: Log, case: Case) -> Fault | None:
     return None if problems else Fault(f"a bad run passed: {case.name} ({_in_words(log)})", case.say)
 
 
-def read(log: Log, case: Case) -> Fault | None:
+def read(log: Log, case: CallCase) -> Fault | None:
     """A run must be read to its end, whatever is said about it."""
     fault = None if "returned" in log.outcome else crash(log)
     return Fault(f"a run {case.name}: {fault.seen}", case.say) if fault else None
 
 
-def read_and_good(log: Log, case: Case) -> Fault | None:
+def read_and_good(log: Log, case: CallCase) -> Fault | None:
     """A good run must be read to its end, which has a hint of its own, and get no problem."""
     return read(log, case) or good(log, replace(case, say=None))
 
 
-def played(log: Log, case: Case) -> None:
+def played(log: Log, case: CallCase) -> None:
     """A run that is there for a function below."""
 
 
@@ -152,7 +152,7 @@ def _in_words(log: Log) -> str:
     return f"steps {run['steps']}, stopped {stopped}, answer {answer}"
 
 
-def cases(rng: Random) -> dict[str, list[Case]]:
+def cases(rng: Random) -> dict[str, list[CallCase]]:
     """The cases of one check, by criterion: finished runs, good and bad."""
     world = World(rng)
     make = Maker(world)
@@ -184,15 +184,15 @@ def cases(rng: Random) -> dict[str, list[Case]]:
     ]
     return {
         "any_path": [
-            Case("one tool, then the answer", run([found(number[0])], there(number[0])), good),
-            Case("whose tools gave dicts and a text", three_tools, read, ANY_RESULT),
-            Case("three tools, then the answer", three_tools, good),
-            Case(
+            CallCase("one tool, then the answer", run([found(number[0])], there(number[0])), good),
+            CallCase("whose tools gave dicts and a text", three_tools, read, ANY_RESULT),
+            CallCase("three tools, then the answer", three_tools, good),
+            CallCase(
                 "the same tools in another order",
                 run([one(act, done), found(number[1])], there(number[1])),
                 good,
             ),
-            Case(
+            CallCase(
                 "two requests in one reply",
                 run(
                     [make.together((look, {"amount": number[3]}), (look, {"amount": number[4]}))],
@@ -200,21 +200,21 @@ def cases(rng: Random) -> dict[str, list[Case]]:
                 ),
                 good,
             ),
-            Case("an answer without a tool", run([], "Good morning! Which box do you mean?"), good),
-            Case(
+            CallCase("an answer without a tool", run([], "Good morning! Which box do you mean?"), good),
+            CallCase(
                 "whose tool gave a number", run([one(look, number[12])], "It is there."),
                 read_and_good, ANY_RESULT,
             ),
-            Case(
+            CallCase(
                 "whose tool gave a list", run([one(look, [place, number[12], None])], "It is there."),
                 read_and_good, ANY_RESULT,
             ),
-            Case(
+            CallCase(
                 "whose tool gave `None`", run([one(act, None), one(look, [])], "It is there."),
                 read_and_good, ANY_RESULT,
             ),
-            Case("without an answer", run(steps(most), None, stopped="step limit"), read, NO_ANSWER),
-            Case(
+            CallCase("without an answer", run(steps(most), None, stopped="step limit"), read, NO_ANSWER),
+            CallCase(
                 "forbidden tools, too many steps, an answer at the limit",
                 run(
                     [one(make.forbidden, done) for _ in range(most + 1)], there(number[5]),
@@ -222,27 +222,27 @@ def cases(rng: Random) -> dict[str, list[Case]]:
                 ),
                 bad,
             ),
-            Case("once more", run([found(number[0])], there(number[0])), played),
+            CallCase("once more", run([found(number[0])], there(number[0])), played),
         ],
         "steps": [
-            Case("with exactly max_steps steps", run(steps(most - 1), there(number[0])), good, EDGE),
-            Case("one step more than max_steps", run(steps(most), there(number[0])), bad, EDGE),
-            Case(
+            CallCase("with exactly max_steps steps", run(steps(most - 1), there(number[0])), good, EDGE),
+            CallCase("one step more than max_steps", run(steps(most), there(number[0])), bad, EDGE),
+            CallCase(
                 "3 steps with max_steps=2", run(steps(2), there(number[0]), max_steps=2), bad,
                 'The limit is `limits["max_steps"]`.',
             ),
-            Case(
+            CallCase(
                 "20 steps too many", run([found(number[1])], there(number[1]), extra_steps=20), bad,
                 'The run itself says how many steps it took: `run["steps"]`.',
             ),
         ],
         "forbidden": [
-            Case(
+            CallCase(
                 "with a tool whose name only begins like a forbidden one",
                 run([one(f"{make.forbidden}_notes", {"amount": number[0]})], there(number[0])), good,
                 "Compare whole names. `in` finds a part of a text, but a whole element of a list.",
             ),
-            Case(
+            CallCase(
                 "in which a forbidden tool was asked for and did not run",
                 run(
                     [one(make.forbidden, "not run"), found(number[0])], there(number[0]),
@@ -251,27 +251,27 @@ def cases(rng: Random) -> dict[str, list[Case]]:
                 good,
                 'What was asked for is not what ran. `run["tools_used"]` names the tools that ran.',
             ),
-            Case(
+            CallCase(
                 "a forbidden tool was used at first",
                 run([one(make.forbidden, "ok"), found(number[0])], there(number[0])), bad, EVERYWHERE,
             ),
-            Case(
+            CallCase(
                 "another forbidden tool was used at last",
                 run([found(number[0]), one(make.also_forbidden, "ok")], there(number[0])), bad, EVERYWHERE,
             ),
-            Case(
+            CallCase(
                 "a third forbidden tool was used in between",
                 run(
                     [found(number[0]), one(make.third_forbidden, "ok"), one(act, done)], there(number[0])
                 ),
                 bad, EVERYWHERE,
             ),
-            Case(
+            CallCase(
                 "with no forbidden tools",
                 run([found(number[0])], there(number[0]), forbidden_tools=[]), read_and_good,
                 'The list `limits["forbidden_tools"]` may be empty.',
             ),
-            Case(
+            CallCase(
                 "a forbidden tool was used, one of two in one reply",
                 run([make.together((look, {"amount": number[0]}), (make.forbidden, "ok"))], there(number[0])),
                 bad,
@@ -280,67 +280,67 @@ def cases(rng: Random) -> dict[str, list[Case]]:
             ),
         ],
         "limit_answer": [
-            Case("answered in its last step", run(steps(most - 1), there(number[0])), good),
-            Case(
+            CallCase("answered in its last step", run(steps(most - 1), there(number[0])), good),
+            CallCase(
                 "stopped at the limit, with no answer", run(steps(most), None, stopped="step limit"), good,
                 "A run that was stopped and says so is honest. Only an answer beside that reason is a "
                 "problem.",
             ),
-            Case(
+            CallCase(
                 "stopped for another reason, with no answer",
                 run([found(number[0])], None, stopped="token budget", extra_steps=1), good,
                 "Other limits may stop a run too. With no answer it is honest.",
             ),
-            Case(
+            CallCase(
                 "it hit the step limit and answered all the same",
                 run(steps(most), there(number[0]), stopped="step limit"), bad,
             ),
         ],
         "claim": [
-            Case(
+            CallCase(
                 "whose tool failed at first and then did its work",
                 run([one(act, failed), one(act, done)], saved), good,
                 "Only the last result of a tool counts: what was mended is no failure any more.",
             ),
-            Case(
+            CallCase(
                 "which says that it could not do it",
                 run([one(act, failed)], f"I could not save {place}."), good,
                 'An agent may fail, if it says so: with the words "could not".',
             ),
-            Case(
+            CallCase(
                 "which says at its end that it could not be done",
                 run([one(act, failed)], f"Sorry: the box was closed, so {place} could not be saved."), good,
                 'The words "could not" may stand anywhere in the answer.',
             ),
-            Case(
+            CallCase(
                 'whose tool gave the text "no error found"',
                 run([one(look, "no error found")], in_order), good, ONLY_A_DICT,
             ),
-            Case(
+            CallCase(
                 'whose tool gave a list with "error" in it',
                 run([one(look, ["error", "warning"])], "It keeps errors and warnings."), good, ONLY_A_DICT,
             ),
-            Case(
+            CallCase(
                 'whose tool gave a dict with the value "no error"',
                 run([one(look, {"state": "no error", "errors": 0})], in_order), good, ONLY_A_DICT,
             ),
-            Case(claims, run([one(act, failed)], saved), bad),
-            Case(
+            CallCase(claims, run([one(act, failed)], saved), bad),
+            CallCase(
                 "its tool failed at last and it claims success",
                 run([one(act, done), one(act, failed)], f"Both are saved, {place} too."), bad,
                 "Look at the last result of the tool, not at whether it ever worked.",
             ),
-            Case(
+            CallCase(
                 "one tool failed, another one worked, and it claims success",
                 run([one(act, failed), one(look, done)], saved), bad,
                 "Look at the last result of each tool by itself.",
             ),
-            Case(
+            CallCase(
                 "one of two tools in one reply failed, and it claims success",
                 run([make.together((act, failed), (look, {"amount": number[0]}))], saved), bad,
                 "The results of a batch are entries like all others: each has its own tool and result.",
             ),
-            Case(
+            CallCase(
                 claims,
                 run(
                     [one(act, failed)], f"{saved} Do not worry: nothing failed, and you could look it up."
@@ -348,16 +348,16 @@ def cases(rng: Random) -> dict[str, list[Case]]:
                 bad,
                 'The words "could not" stand side by side. "could", "not" or "fail" alone admit nothing.',
             ),
-            Case(
+            CallCase(
                 claims, run([one(act, failed)], f"I saved {place}, as you asked."), bad,
                 'Only the words "could not" admit a failure.',
             ),
-            Case(
+            CallCase(
                 "it was stopped, its tool failed, and its answer claims success",
                 run([one(act, failed)], saved, stopped="token budget", extra_steps=1), bad,
                 'Whatever "stopped" says: an answer beside a failure has to say "could not".',
             ),
-            Case(
+            CallCase(
                 "stopped at the limit, with no answer, after a tool failed",
                 run([*steps(most - 1), one(act, failed)], None, stopped="step limit"), played,
                 "Without an answer nothing is claimed. What does your test of the failure do where it is "
@@ -365,7 +365,7 @@ def cases(rng: Random) -> dict[str, list[Case]]:
             ),
         ],
         "number": [
-            Case(
+            CallCase(
                 "whose number stands deep inside an early result",
                 run(
                     [one(look, {"rows": [{"amount": number[6], "of": "boxes"}]}), one(look, "no more")],
@@ -373,11 +373,11 @@ def cases(rng: Random) -> dict[str, list[Case]]:
                 ),
                 good,
             ),
-            Case(
+            CallCase(
                 "whose number stands in a text",
                 run([one(look, f"about {number[7]} boxes"), one(look, done)], there(number[7])), good,
             ),
-            Case(
+            CallCase(
                 "which repeats a number of the goal",
                 run(
                     [one(look, {"kind": "lamps"})], f"Box {number[9]} holds lamps.",
@@ -385,15 +385,15 @@ def cases(rng: Random) -> dict[str, list[Case]]:
                 ),
                 good, "The goal may be repeated.",
             ),
-            Case(
+            CallCase(
                 "whose number is the result itself", run([one(look, number[13])], there(number[13])), good,
                 "A result may be a number.",
             ),
-            Case(
+            CallCase(
                 "whose number stands in a list", run([one(look, [place, number[13]])], there(number[13])),
                 good, "A result may be a list.",
             ),
-            Case(
+            CallCase(
                 "whose tool returned short numbers too",
                 run(
                     [one(look, {"amount": number[8], "boxes": few, "rows": some})],
@@ -401,7 +401,7 @@ def cases(rng: Random) -> dict[str, list[Case]]:
                 ),
                 good,
             ),
-            Case(
+            CallCase(
                 "whose number stands in the words of a failure",
                 run(
                     [one(act, error_result("closed", f"ask under {number[14]}")), one(act, done)],
@@ -409,39 +409,39 @@ def cases(rng: Random) -> dict[str, list[Case]]:
                 ),
                 good, "What a failure says is a result like any other: its numbers were returned.",
             ),
-            Case(
+            CallCase(
                 "no tool returned its number", run([found(number[8])], there(number[8] + 1)), bad,
                 "Where does your test look for the number? What the model wrote proves nothing, and its "
                 "answer is an entry of the history too.",
             ),
-            Case(
+            CallCase(
                 "its first number was returned by a tool, its second was not",
                 run([found(number[8])], f"There are {number[8]} here and {number[15]} there."), bad, EVERY,
             ),
-            Case(
+            CallCase(
                 "its second number was returned by a tool, its first was not",
                 run([found(number[8])], f"There are {number[15]} here and {number[8]} there."), bad, EVERY,
             ),
-            Case(
+            CallCase(
                 "its number is only a part of one that a tool returned",
                 run([found(number[10] * 10 + 7)], there(number[10])), bad,
                 'A number counts as a whole: 12 is not in 123. `re.findall(r"\\d+", text)` finds whole '
                 "numbers.",
             ),
-            Case(
+            CallCase(
                 "its number stands in a request, and in no result",
                 run([only_asked_for], there(number[11])), bad,
                 "What the model itself wrote proves nothing. Look at results and at the goal alone.",
             ),
-            Case(
+            CallCase(
                 "no tool returned its number of two digits",
                 run([found(number[8])], f"There are {number[8]}, in {some} boxes.", goal=lamps), bad, SHORT,
             ),
-            Case(
+            CallCase(
                 "no tool returned its number of one digit",
                 run([found(number[8])], f"There are {number[8]}, in {few} boxes.", goal=lamps), bad, SHORT,
             ),
-            Case(
+            CallCase(
                 "its second number stands in the name of a tool, and in no result",
                 run([found(number[8])], f"There are {number[8]}, in {in_name} boxes.", goal=lamps), bad,
                 'An entry is more than its result. Look at `entry["result"]` alone.',
