@@ -122,24 +122,24 @@ class Ledger:
         return set(self.matched) | set(self.flagged)
 
 
-def one_run(batch: Batch, meter: Meter, tools: dict[str, Any], given: Entry, facts: Entry) -> Scenario:
+def one_run(batch: Batch, tools: dict[str, Any], given: Entry, facts: Entry) -> Scenario:
     """One call of the function with one batch. given: the limits that it gets."""
     return Scenario(
         "run_agent",
-        (meter, tools, batch.goal),
+        (facts["meter"], tools, batch.goal),
         given,
         max_calls={"model": MAX_STEPS + 1, "tools": 5 * MAX_STEPS},
         seconds=30.0,
         keep=False,
-        facts={"meter": meter, "batch": batch.name, **facts},
+        facts=facts,
     )
 
 
 def night(batch: Batch, **limits: Any) -> Scenario:
     """One night with one batch. limits: those that are given to the function."""
-    ledger = Ledger(batch)
-    facts = {"ledger": ledger, "limits": limits, "right": batch.right}
-    scenario = one_run(batch, Meter(), ledger.tools(), limits, facts)
+    meter, ledger = Meter(), Ledger(batch)
+    facts = {"meter": meter, "ledger": ledger, "batch": batch.name, "limits": limits, "right": batch.right}
+    scenario = one_run(batch, ledger.tools(), limits, facts)
     return replace(scenario, max_calls={**scenario.max_calls, "model": MAX_STEPS})
 
 
@@ -153,8 +153,8 @@ def endless(batch: Batch, limit: str, value: float, reason: str, **limits: Any) 
         count += 1
         return ask("flag_invoice", invoice=numbers[count % len(numbers)], reason=f"{reason}{count}")
 
-    facts = {"limits": {limit: value}, "given": False}
-    return one_run(batch, Meter(flag), batch.tools(), limits, facts)
+    facts = {"meter": Meter(flag), "batch": batch.name, "limits": {limit: value}, "given": False}
+    return one_run(batch, batch.tools(), limits, facts)
 
 
 def scenarios(rng: Random) -> dict[str, Scenario]:
