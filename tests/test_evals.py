@@ -72,9 +72,8 @@ def test_runs_have_the_seeds_that_were_asked_for_and_cases_do_not_share_their_dr
     evaluate([MUGS, AGAIN], lambda rng: drawn.append(rng.random()) or careful, runs=3, seed=5)
     assert len(set(drawn)) == 6
     report = evaluate([MUGS, AGAIN], steady, runs=3, seed=5)
-    assert [(result.case, result.seed) for result in report] == [
-        (name, seed) for name in ("mugs", "mugs again") for seed in (5, 6, 7)
-    ]
+    wanted = [(name, seed) for name in ("mugs", "mugs again") for seed in (5, 6, 7)]
+    assert [(result.case, result.seed) for result in report] == wanted
     tail = []
     evaluate([MUGS, AGAIN], lambda rng: tail.append(rng.random()) or careful, runs=1, seed=7)
     assert tail == [drawn[2], drawn[5]]

@@ -151,20 +151,16 @@ def test_03_both_limits_would_break_before_call_5_and_the_step_limit_is_looked_a
     run = run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], 4, stops=stops.CoinBudget(20))
     assert (run.stopped, run.steps, run.coins, len(run.history)) == ("step limit", 4, 16, 9)
     assert run.coins + len(run.history) > 20
-    assert run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], 5, stops=stops.CoinBudget(20)).stopped == (
-        "coin budget"
-    )
+    run = run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], 5, stops=stops.CoinBudget(20))
+    assert run.stopped == "coin budget"
 
 
 def test_03_runs_a_b_and_c():
     a = run_agent(shop.model(), shop.TOOLS, shop.GOALS["1044"], 3, stops=stops.CoinBudget(20))
     b = run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], 3, stops=stops.CoinBudget(20))
     c = run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], 1_000, stops=stops.CoinBudget(20))
-    assert [(run.stopped, run.steps, run.coins) for run in (a, b, c)] == [
-        ("answered", 3, 9),
-        ("step limit", 3, 9),
-        ("coin budget", 4, 16),
-    ]
+    ends = [(run.stopped, run.steps, run.coins) for run in (a, b, c)]
+    assert ends == [("answered", 3, 9), ("step limit", 3, 9), ("coin budget", 4, 16)]
 
 
 def test_03_the_hardest_good_job_needs_3_calls_and_one_is_spare():
@@ -233,11 +229,8 @@ def test_04_three_trains_are_normal_work(loop):
 
 
 def test_05_the_closed_forms():
-    assert [tokens_read_total(*of) for of in ((20, 500), (5, 50_000), (200, 500))] == [
-        105_000,
-        750_000,
-        10_050_000,
-    ]
+    read = [tokens_read_total(*of) for of in ((20, 500), (5, 50_000), (200, 500))]
+    assert read == [105_000, 750_000, 10_050_000]
 
 
 # --- 06 stuck loops ---------------------------------------------------------------------------------

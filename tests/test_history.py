@@ -185,10 +185,8 @@ def test_a_reply_is_copied_so_that_a_model_may_give_the_same_dict_again():
         return reply
 
     run = run_agent(model, [look], "Goal")
-    assert [entry["input"] for entry in run.history if entry.get("type") == "tool"] == [
-        {"at": [1, 1]},
-        {"at": [1, 1, 3]},
-    ]
+    inputs = [entry["input"] for entry in run.history if entry.get("type") == "tool"]
+    assert inputs == [{"at": [1, 1]}, {"at": [1, 1, 3]}]
 
 
 def test_the_model_reads_the_whole_history_at_each_call():

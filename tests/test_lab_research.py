@@ -248,12 +248,8 @@ def test_a_run_that_was_stopped_says_nothing_of_being_done(tmp_path):
     rung = research.LADDER["the note is whole and its sources support it"]
     run = run_agent(rung.model(), research.note_tools(tmp_path), research.GOAL, max_steps=4)
     assert run.stopped == "step limit"
-    assert [one.holds for one in research.evidence(run, tmp_path / research.NOTE_NAME)] == [
-        False,
-        True,
-        True,
-        True,
-    ]
+    ladder = research.evidence(run, tmp_path / research.NOTE_NAME)
+    assert [one.holds for one in ladder] == [False, True, True, True]
 
 
 def test_a_note_stays_in_its_folder(tmp_path):

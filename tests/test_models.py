@@ -17,9 +17,8 @@ def test_a_script_is_given_one_reply_a_call_and_then_raises_instead_of_ending_qu
     model = ScriptedModel([ask("look"), answer("done")])
     assert (model(GOAL), model([])) == (ask("look"), answer("done"))
     assert repr(model) == "ScriptedModel(2 of 2 replies given)"
-    with pytest.raises(
-        ScriptExhausted, match=r"has 2 replies and was asked for number 3.*fresh model"
-    ) as raised:
+    words = r"has 2 replies and was asked for number 3.*fresh model"
+    with pytest.raises(ScriptExhausted, match=words) as raised:
         model(GOAL)
     assert raised.value.replies == 2
 

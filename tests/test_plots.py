@@ -48,10 +48,8 @@ def test_the_dashed_lines_follow_a_given_number_of_tokens_per_step():
 
 def test_what_is_counted_is_said_on_the_axes_and_in_the_sentence():
     plot = plots.tokens_read([500, 20], title="Tokens read anew", what="read anew")
-    assert [axes.get_ylabel() for axes in plot.figure.axes] == [
-        "tokens read anew by this call",
-        "tokens read anew in all",
-    ]
+    labels = [axes.get_ylabel() for axes in plot.figure.axes]
+    assert labels == ["tokens read anew by this call", "tokens read anew in all"]
     assert "2 calls read anew 520 tokens in all; call 1 read anew 500, call 2 read anew 20." in str(plot)
 
 

@@ -123,16 +123,8 @@ PROBLEMS = ["value", "key", "long", "half", "tool", "no code", "fatal", "unrun",
             "memory", "odd", "interrupt"]  # fmt: skip
 problems = st.sampled_from(PROBLEMS).map(lambda kind: ("raise", kind))
 gives = anything.map(lambda value: ("give", value))
-few = st.sampled_from(
-    [
-        ("give", "ok"),
-        ("give", {"n": 1}),
-        ("give", {"error": "own", "more": 1}),
-        ("give", {"error": "own", "message": "é" * 100}),
-        ("give", ["long" * 9] * 3),
-        ("give", {"error": "long" * 20}),
-    ]
-)
+OWN = [{"error": "own", "more": 1}, {"error": "own", "message": "é" * 100}, {"error": "long" * 20}]
+few = st.sampled_from(["ok", {"n": 1}, ["long" * 9] * 3, *OWN]).map(lambda value: ("give", value))
 acts = st.one_of(few, gives, problems, st.just(("hang", 0.003)))
 
 

@@ -61,10 +61,11 @@ def test_the_right_answers_of_the_course_are_spread_over_the_positions():
     assert max(places.values()) <= 0.5 * places.total()
 
 
-def test_the_right_answer_is_not_given_away_by_its_length():
-    def longest_is_right(one):
-        return max(range(len(one.choices)), key=lambda place: len(one.choices[place].text)) == one.right
+def longest_is_right(one):
+    return max(range(len(one.choices)), key=lambda place: len(one.choices[place].text)) == one.right
 
+
+def test_the_right_answer_is_not_given_away_by_its_length():
     questions = [one for name in known_quizzes() for one in load_questions(name)]
     assert sum(map(longest_is_right, questions)) <= 0.6 * len(questions)
 
@@ -267,11 +268,7 @@ def test_the_pool_of_the_final_test_keeps_to_what_the_lessons_quizzes_keep_to():
     questions = [one for part in final_pool().values() for one in part]
     places = Counter(one.right for one in questions)
     assert max(places.values()) <= 0.5 * len(questions)
-    longest = [
-        max(range(len(one.choices)), key=lambda place: len(one.choices[place].text)) == one.right
-        for one in questions
-    ]
-    assert sum(longest) <= 0.6 * len(questions)
+    assert sum(map(longest_is_right, questions)) <= 0.6 * len(questions)
     assert all(len({choice.why for choice in one.choices}) == len(one.choices) for one in questions)
 
 

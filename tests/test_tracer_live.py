@@ -150,11 +150,8 @@ def test_only_the_frames_before_the_last_call_may_be_seen_before_the_guess():
 
 
 def test_the_right_reason_is_always_among_the_choices_and_gives_nothing_away():
-    assert (
-        choices(mugs().trace)
-        == choices(mugs(2).trace)
-        == ["answered", "step limit", "repeated call", "crashed"]
-    )
+    offered = ["answered", "step limit", "repeated call", "crashed"]
+    assert choices(mugs().trace) == choices(mugs(2).trace) == offered
     stuck = watch(lambda m, t, g, max_steps=1: None, blue_mugs.model(), {}, "goal")
     assert choices(stuck)[-1] == "returned"
 

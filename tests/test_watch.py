@@ -1345,16 +1345,8 @@ def test_a_function_of_the_loop_that_spins_is_ended_too_even_if_the_loop_swallow
 
 def test_a_loop_of_another_module_that_swallows_everything_is_ended():
     module = {"__name__": "somewhere_else", "rounds": []}
-    exec(
-        "def run(model, tools, goal):\n"
-        "    while True:\n"
-        "        try:\n"
-        "            rounds.append(1)\n"
-        "            model([goal])\n"
-        "        except:\n"
-        "            pass\n",
-        module,
-    )
+    body = "try:\n            rounds.append(1)\n            model([goal])\n        except:\n            pass"
+    exec(f"def run(model, tools, goal):\n    while True:\n        {body}", module)
     assert looping(lambda *given: module["run"](*given)).stopped == "asked too often"
     assert 200 < len(module["rounds"]) < 230
 

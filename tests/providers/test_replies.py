@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentlib import run_agent, tool
+from agentlib import ask, run_agent, tool
 from agentlib.errors import ProviderError
 from agentlib.labs import blue_mugs
 from tests.invariants import assert_sound
@@ -29,6 +29,9 @@ def run(kit, say, address):
     return start
 
 
+NORTH_ASKED = {**ask("stock_level", warehouse="north"), "id": "id_1"}
+
+
 def north(kit, id="id_1"):
     return id, "stock_level", kit.raw_input({"warehouse": "north"})
 
@@ -46,15 +49,9 @@ def results(run):
 
 def test_one_request_with_text_beside_it(kit, run):
     came = run(kit.body("I look at the north.", [north(kit)]), kit.body("140."))
-    assert came.history[1] == {
-        "role": "model",
-        "type": "tool",
-        "id": "id_1",
-        "tool": "stock_level",
-        "input": {"warehouse": "north"},
-        "text": "I look at the north.",
-        "usage": {"input_tokens": 100, "cached_tokens": 0, "output_tokens": 7},
-    }
+    usage = {"input_tokens": 100, "cached_tokens": 0, "output_tokens": 7}
+    words = {"text": "I look at the north.", "usage": usage}
+    assert came.history[1] == {"role": "model", **NORTH_ASKED, **words}
     assert (came.history[2]["id"], came.answer) == ("id_1", "140.")
 
 
@@ -62,10 +59,8 @@ def test_one_request_with_text_beside_it(kit, run):
 def test_several_requests_in_one_reply_and_no_text(kit, run, text):
     came = run(kit.body(text, [north(kit), south(kit)]), kit.body("North."))
     asked = came.history[1]
-    assert [(call["id"], call["input"]["warehouse"]) for call in asked["calls"]] == [
-        ("id_1", "north"),
-        ("id_2", "south"),
-    ]
+    calls = [(call["id"], call["input"]["warehouse"]) for call in asked["calls"]]
+    assert calls == [("id_1", "north"), ("id_2", "south")]
     assert "text" not in asked
     assert [result["blue_mugs"] for result in results(came)] == [140, 95]
     assert (came.stopped, came.steps, came.tool_runs) == ("answered", 2, 2)
@@ -328,13 +323,7 @@ def test_each_call_reads_the_whole_history_and_writes_nothing_into_it(kit, run, 
 @pytest.mark.parametrize("kit", KITS.values(), ids=KITS)
 def test_a_recorded_body_is_read_with_no_client_at_hand(kit):
     body = kit.body("I look.", [north(kit)], read=100, cached=80)
-    assert kit.module.reply_from(body) == {
-        "type": "tool",
-        "id": "id_1",
-        "tool": "stock_level",
-        "input": {"warehouse": "north"},
-        "text": "I look.",
-        "usage": {"input_tokens": 100, "cached_tokens": 80, "output_tokens": 7},
-    }
+    usage = {"input_tokens": 100, "cached_tokens": 80, "output_tokens": 7}
+    assert kit.module.reply_from(body) == {**NORTH_ASKED, "text": "I look.", "usage": usage}
     with pytest.raises(ProviderError, match="holds no reply"):
         kit.module.reply_from({})
