@@ -85,7 +85,7 @@ def add_check(commands: "Commands") -> None:
     parser = commands.add_parser(
         "check",
         help="check an exercise",
-        description="Run the code of an exercise's notebook and say what it does and what not yet. "
+        description="Run the code of an exercise's notebook and report what works and what does not yet. "
         "The code runs in a process of its own, with all your rights: this is no sandbox.",
         epilog="Exit status: 0 if all is met, also where a cell that is not needed for it fails (a line "
         "below the report says so); 1 if something is missing; 2 if the notebook could not be checked.",

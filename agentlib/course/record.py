@@ -255,15 +255,19 @@ def add_record(commands: "Commands") -> None:
         epilog="A key is read from the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY) and stands in no "
         "file. Runs cost money at a provider; the local model is free.",
     )
-    parser.add_argument("lab", choices=LABS, help="which lab")
-    parser.add_argument("--provider", required=True, choices=PROVIDERS, help="whose model")
-    parser.add_argument("--model", help="the provider's name of the model")
+    parser.add_argument("lab", choices=LABS, help="the lab to run")
+    parser.add_argument("--provider", required=True, choices=PROVIDERS, help="the provider of the model")
+    parser.add_argument("--model", help="the provider's name for the model")
     parser.add_argument("--runs", type=number_from(1), default=20, help="how many runs (default: 20)")
     parser.add_argument(
-        "--seed", type=number_from(0), default=1, help="of the first run (default: 1); the others count on"
+        "--seed", type=number_from(0), default=1, help="the first run's; the others count up (default: 1)"
     )
     parser.add_argument("--out", required=True, help="the folder for the runs, one file each")
-    parser.add_argument("--max-steps", type=number_from(1), default=10, help="of each run (default: 10)")
-    parser.add_argument("--temperature", type=float, help="how freely words are drawn (local: 0.7)")
-    parser.add_argument("--max-tokens", type=number_from(1), help="of one reply (local: 96, others: 1024)")
+    parser.add_argument(
+        "--max-steps", type=number_from(1), default=10, help="the limit of steps (default: 10)"
+    )
+    parser.add_argument("--temperature", type=float, help="how freely words are drawn (default, local: 0.7)")
+    parser.add_argument(
+        "--max-tokens", type=number_from(1), help="per reply (default, local: 96, others: 1024)"
+    )
     parser.set_defaults(run=run_record)

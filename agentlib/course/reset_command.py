@@ -81,7 +81,7 @@ def add_reset(commands: "Commands") -> None:
         description="Put exercises back to their beginning. What you wrote is kept in a file beside it. "
         "With --quiz, forget your quiz answers; of these nothing is kept.",
     )
-    parser.add_argument("names", nargs="*", metavar="EXERCISE", help="such as ex02")
-    parser.add_argument("--all", action="store_true", help="all of them")
+    parser.add_argument("names", nargs="*", metavar="EXERCISE", help="the name of an exercise, such as ex02")
+    parser.add_argument("--all", action="store_true", help="reset all exercises")
     parser.add_argument("--quiz", action="store_true", help="forget the answers of all quizzes")
     parser.set_defaults(run=run_reset)

@@ -249,18 +249,18 @@ def add_grade(commands: "Commands") -> None:
     )
     names = [backend.name for backend in BACKENDS]
     parser.add_argument("folder", help="the folder with the submissions")
-    parser.add_argument("--out", required=True, help="the folder for results")
-    parser.add_argument("--resume", action="store_true", help="take over results in --out that still hold")
-    parser.add_argument("--seed", type=int, default=0, help="of the batch; each student's own comes from it")
+    parser.add_argument("--out", required=True, help="the folder for the results")
+    parser.add_argument("--resume", action="store_true", help="keep the results in --out that still hold")
+    parser.add_argument("--seed", type=int, default=0, help="the seed from which each student's own is drawn")
     parser.add_argument(
-        "--workers", type=number_of_workers, help="how many are graded at a time (default: one a core)"
+        "--workers", type=number_of_workers, help="how many to grade at a time (default: one per core)"
     )
     parser.add_argument(
         "--dask", type=address, metavar="ADDRESS", help="grade on the Dask cluster with this scheduler"
     )
-    parser.add_argument("--isolation", choices=names, help="take this isolation, even if a safer one works")
+    parser.add_argument("--isolation", choices=names, help="use this isolation, even if a safer one works")
     parser.add_argument(
-        "--require-isolation", choices=names, help="grade nothing if only weaker isolation than this works"
+        "--require-isolation", choices=names, help="refuse to grade if only weaker isolation than this works"
     )
     parser.add_argument(
         "--limit",
@@ -268,13 +268,13 @@ def add_grade(commands: "Commands") -> None:
         action="append",
         default=[],
         metavar="NAME=NUMBER",
-        help=f"set a limit; they are {', '.join(field.name for field in fields(Limits))}",
+        help=f"set a limit, one of {', '.join(field.name for field in fields(Limits))}",
     )
     parser.add_argument(
         "--format",
         choices=("canvas", "moodle"),
         default="",
-        help="write tables that Canvas or Moodle imports, too",
+        help="also write tables that Canvas or Moodle can import",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(run=run_grade)
@@ -305,15 +305,15 @@ def add_gradebook(commands: "Commands") -> None:
     parser = commands.add_parser(
         "gradebook",
         help="put grades into nbgrader's gradebook",
-        description="Put the grades that `grade` wrote into nbgrader's gradebook; twice is as good as once.",
+        description="Put the grades that `grade` wrote into nbgrader's gradebook; twice changes nothing.",
         epilog="A student is found by the name, or else by the number, that grades.csv shows.",
     )
-    parser.add_argument("results", help="the folder that `grade` had as --out")
+    parser.add_argument("results", help="the folder that `grade` was given as --out")
     parser.add_argument(
         "--db", default="sqlite:///gradebook.db", help="the gradebook's address (default: %(default)s)"
     )
     parser.add_argument(
         "--assignment", help="nbgrader's name for the assignment, if an exercise is in several"
     )
-    parser.add_argument("--add-students", action="store_true", help="add students whom the gradebook lacks")
+    parser.add_argument("--add-students", action="store_true", help="add students missing from the gradebook")
     parser.set_defaults(run=run_gradebook)
