@@ -1,7 +1,9 @@
 """The loop: arguments, the four moves, what is recorded and counted, and how a run ends."""
 
 import inspect
+import itertools
 import json
+import sys
 
 import pytest
 
@@ -13,7 +15,7 @@ from agentlib.messages import read_reply
 from agentlib.models import LoopingModel, RecordingModel, RuleModel, ScriptedModel
 from agentlib.stops import CoinBudget, Deadline, NoProgress, RepeatedCall, StopReason, TokenBudget
 from agentlib.watch import watch
-from tests.invariants import assert_json_ready, assert_sound
+from tests.invariants import assert_every_request_answered, assert_json_ready, assert_sound
 from tests.odd_values import NoRepr
 
 
@@ -361,6 +363,43 @@ def test_an_interrupt_at_the_closing_call_ends_the_run_as_cancelled():
     run = run_agent(model, TOOLS, "Goal", 2, closing_call=True)
     assert (run.stopped, run.steps, run.answer, run.closing) == ("cancelled", 3, None, False)
     assert_sound(run)
+
+
+LAST_LINES = {"_finish", "_record_not_run", "_unanswered", "_record", "_happened"}
+
+
+def test_an_interrupt_in_the_very_last_lines_ends_the_run_in_order():
+    def run_interrupted_at(number):
+        """Run with an interrupt at one of the last lines; the run, or None if there are fewer lines."""
+        seen = 0
+
+        def trace(frame, event, arg):
+            nonlocal seen
+            if event == "call":
+                return trace if frame.f_code.co_name in LAST_LINES else None
+            if event == "line":
+                seen += 1
+                if seen == number:
+                    raise KeyboardInterrupt
+            return trace
+
+        model = ScriptedModel([ask_together(ask("look"), ask("look"))])
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            run = run_agent(model, TOOLS, "Goal", on_event=lambda event: event.kind == "act" and 1 / 0)
+        finally:
+            sys.settrace(before)
+        return run if seen >= number else None
+
+    for number in itertools.count(1):
+        run = run_interrupted_at(number)
+        if run is None:
+            break
+        assert_every_request_answered(run.history)
+        assert run.stopped == run.trace.stopped
+        assert run.stopped in ("cancelled", "fatal error")
+    assert number > 50
 
 
 # --- watchers ---------------------------------------------------------------------------------------
