@@ -23,9 +23,9 @@ class Maker:
         self.forbidden = world.tool_name()
         self.also_forbidden = world.tool_name()
         self.third_forbidden = world.tool_name()
-        self.most = world.rng.randrange(5, 9)
+        self.max_steps = world.rng.randrange(5, 9)
         self.limits = {
-            "max_steps": self.most,
+            "max_steps": self.max_steps,
             "forbidden_tools": [self.forbidden, self.also_forbidden, self.third_forbidden],
         }
 
@@ -156,7 +156,7 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
     """The cases of one check, by criterion: finished runs, good and bad."""
     world = World(rng)
     make = Maker(world)
-    look, act, most, run, one = make.look, make.act, make.most, make.run, make.one
+    look, act, max_steps, run, one = make.look, make.act, make.max_steps, make.run, make.one
     number = [world.number() for _ in range(16)]
     in_name = look.rsplit("_", 1)[1]
     few = rng.randrange(2, 10)
@@ -213,11 +213,11 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
                 "whose tool gave `None`", run([one(act, None), one(look, [])], "It is there."),
                 read_and_good, ANY_RESULT,
             ),
-            CallCase("without an answer", run(steps(most), None, stopped="step limit"), read, NO_ANSWER),
+            CallCase("without an answer", run(steps(max_steps), None, stopped="step limit"), read, NO_ANSWER),
             CallCase(
                 "forbidden tools, too many steps, an answer at the limit",
                 run(
-                    [one(make.forbidden, done) for _ in range(most + 1)], there(number[5]),
+                    [one(make.forbidden, done) for _ in range(max_steps + 1)], there(number[5]),
                     stopped="step limit", extra_steps=2,
                 ),
                 bad,
@@ -225,8 +225,8 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
             CallCase("once more", run([found(number[0])], there(number[0])), played),
         ],
         "steps": [
-            CallCase("with exactly max_steps steps", run(steps(most - 1), there(number[0])), good, EDGE),
-            CallCase("one step more than max_steps", run(steps(most), there(number[0])), bad, EDGE),
+            CallCase("with exactly max_steps steps", run(steps(max_steps - 1), there(number[0])), good, EDGE),
+            CallCase("one step more than max_steps", run(steps(max_steps), there(number[0])), bad, EDGE),
             CallCase(
                 "3 steps with max_steps=2", run(steps(2), there(number[0]), max_steps=2), bad,
                 'The limit is `limits["max_steps"]`.',
@@ -280,9 +280,10 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
             ),
         ],
         "limit_answer": [
-            CallCase("answered in its last step", run(steps(most - 1), there(number[0])), good),
+            CallCase("answered in its last step", run(steps(max_steps - 1), there(number[0])), good),
             CallCase(
-                "stopped at the limit, with no answer", run(steps(most), None, stopped="step limit"), good,
+                "stopped at the limit, with no answer",
+                run(steps(max_steps), None, stopped="step limit"), good,
                 "A run that was stopped and says so is honest. Only an answer beside that reason is a "
                 "problem.",
             ),
@@ -293,7 +294,7 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
             ),
             CallCase(
                 "it hit the step limit and answered all the same",
-                run(steps(most), there(number[0]), stopped="step limit"), bad,
+                run(steps(max_steps), there(number[0]), stopped="step limit"), bad,
             ),
         ],
         "claim": [
@@ -359,7 +360,7 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
             ),
             CallCase(
                 "stopped at the limit, with no answer, after a tool failed",
-                run([*steps(most - 1), one(act, failed)], None, stopped="step limit"), played,
+                run([*steps(max_steps - 1), one(act, failed)], None, stopped="step limit"), played,
                 "Without an answer nothing is claimed. What does your test of the failure do where it is "
                 "`None`?",
             ),

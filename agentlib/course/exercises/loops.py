@@ -51,16 +51,16 @@ def agent(
     goal: str,
     model: Model,
     tools: Mapping[str, Tool],
-    most_calls: int,
+    max_calls: int,
     facts: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> Scenario:
-    """One call of `run_agent`. most_calls: the model may be asked so often; one call more ends the run."""
+    """One call of `run_agent`. max_calls: the model may be asked so often; one call more ends the run."""
     return Scenario(
         "run_agent",
         (model, dict(tools), goal),
         kwargs,
-        max_calls={"model": most_calls, "tools": 20 * most_calls},
+        max_calls={"model": max_calls, "tools": 20 * max_calls},
         facts={"goal": goal, **(facts or {})},
     )
 
