@@ -32,7 +32,8 @@ LAZY = {
     "xllamacpp",
 }
 # What `import agentlib` must not load.
-HEAVY = sorted(LAZY - {"agentlib.views"} | {"agentlib.providers", "agentlib.views", "jupyterlab", "numpy"})
+HEAVY = sorted(LAZY - {"agentlib.views"} | {"agentlib.course", "agentlib.providers", "agentlib.views"})
+HEAVY += ["jinja2", "jupyterlab", "numpy", "psutil"]
 
 
 def imports(tree: ast.AST, package: str) -> Iterator[tuple[int, str, bool]]:
@@ -70,6 +71,12 @@ def test_import_agentlib_loads_nothing_large():
     loaded = loaded_by("import agentlib")
     assert "agentlib.loop" in loaded
     assert loaded.isdisjoint(HEAVY)
+
+
+def test_a_learner_s_kernel_loads_nothing_of_grading_nor_of_what_a_browser_s_python_lacks():
+    loaded = loaded_by("from agentlib.course import check, progress, self_check, try_it")
+    assert "agentlib.course.exercises" in loaded
+    assert loaded.isdisjoint({"agentlib.course.grading", "agentlib.course.cli", "jinja2", "psutil"})
 
 
 def test_something_large_would_be_seen():
