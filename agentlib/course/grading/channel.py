@@ -225,7 +225,7 @@ class Child:
                         break
 
     def _read_output(self, pipe: IO[bytes]) -> None:
-        """Keep the begin of what is printed, and count all of it."""
+        """Keep the beginning of what is printed, and count all of it."""
         with pipe, contextlib.suppress(OSError):
             while chunk := os.read(pipe.fileno(), 65536):
                 self.printed_bytes += len(chunk)

@@ -199,9 +199,9 @@ def who(parts: tuple[str, ...], exercise: str = "") -> tuple[str, str]:
     """Tell the student, and the learning system's number for them, from a path inside the folder.
 
     nbgrader: [submitted/]STUDENT/ASSIGNMENT/FILE. Moodle: NAME_NUMBER_assignsubmission_file, as a folder or
-    at the begin of a file's name. Canvas: name_NUMBER_NUMBER_FILE. Else the first folder is the student, or,
-    with no folder, what the file's name says besides the exercise. A text that was written in Moodle or
-    Canvas tells its student, too.
+    at the beginning of a file's name. Canvas: name_NUMBER_NUMBER_FILE. Otherwise the first folder is the
+    student, or, with no folder, what the file's name says besides the exercise. A text that was written in
+    Moodle or Canvas tells its student, too.
     """
     # The outermost name that tells counts: what is inside has its names from the student.
     moodles = next((place for place, part in enumerate(parts) if MOODLE.fullmatch(part)), len(parts))

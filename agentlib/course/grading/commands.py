@@ -205,13 +205,13 @@ def run_grade(arguments: argparse.Namespace) -> int:
         return 130
     write_results(rows, out, arguments.format)
     counts = Counter(row.status for row in rows)
-    said = ", ".join(f"{count} {status}" for status, count in counts.items())
+    by_status = ", ".join(f"{count} {status}" for status, count in counts.items())
     if before:
         print(taken_over(before, kept_results(out)))
     if arguments.format:
         print(without_number(rows, arguments.format) or "Every student has a number.", file=sys.stderr)
     handed_in = f"{len(rows)} submission{'' if len(rows) == 1 else 's'}"
-    print(f"{handed_in}: {said}. Results: {out / 'grades.csv'}, {out / 'class.html'}")
+    print(f"{handed_in}: {by_status}. Results: {out / 'grades.csv'}, {out / 'class.html'}")
     if not any(row.exercise for row in rows):
         print(f"Nothing in {folder} is an exercise of this course. Is it the right folder?", file=sys.stderr)
         return 2
@@ -294,8 +294,8 @@ def run_gradebook(arguments: argparse.Namespace) -> int:
     except GradebookError as problem:
         print(problem, file=sys.stderr)
         return 2
-    for said in problems:
-        print(said, file=sys.stderr)
+    if problems:
+        print("\n".join(problems), file=sys.stderr)
     print(f"{count} grades are in {arguments.db}; {len(problems)} problems.")
     return 1 if problems else 0
 

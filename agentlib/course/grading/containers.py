@@ -77,11 +77,11 @@ def container_missing(program: str) -> str:
         return f"cannot be started ({problem.strerror})"
     if done.returncode == 0:
         return ""
-    said = done.stderr.strip().splitlines()
+    output = done.stderr.strip().splitlines()
     if "no such image" in done.stderr.lower() or "not known" in done.stderr.lower():
         folder = os.path.relpath(Path(__file__).parent)
         return f"has no image {IMAGE}; make it once, with a network: {program} build -t {IMAGE} {folder}"
-    return f"does not work here ({said[-1] if said else f'it ended with {done.returncode}'})"
+    return f"does not work here ({output[-1] if output else f'it ended with {done.returncode}'})"
 
 
 def container_command(

@@ -85,8 +85,8 @@ def _write(path: Path, text: str | Iterable[str]) -> None:
 
 # --- tables
 
-# Some spreadsheets part cells at a semicolon or a tab, whatever the quotes say, and some take the wide signs
-# of East Asian keyboards, too.
+# Some spreadsheets split cells at a semicolon or a tab, whatever the quotes say, and some take the wide
+# characters of East Asian keyboards for formulas, too.
 FORMULA = re.compile(r"(^|[;\t\r\n])(?= *[=+@\uFF1D\uFF0B\uFF0D\uFF20-])")
 """The place before what would be taken for a formula."""
 
@@ -307,16 +307,16 @@ def import_grades(
     known = {str(student.id) for student in gradebook.students}
     namesakes = shared_names(points)
     for (student, number), theirs in points.items():
-        wanted = {name: value for name, value in theirs.items() if name in places}
+        placed = {name: value for name, value in theirs.items() if name in places}
         shared = student in namesakes  # then the name alone does not tell whose the points are
         names = (number,) if shared else (student, number)
         found = next((name for name in names if name in known), None)
-        if found is None and wanted and shared:
+        if found is None and placed and shared:
             problems.append(
                 f"Several students are named {student}; the points of the one with number {number or 'none'} "
                 "are not in the gradebook. Add a student of that number there, or enter them by hand."
             )
-        elif found is None and wanted and not add_students:
+        elif found is None and placed and not add_students:
             problems.append(f"The gradebook has no student {student}. Add them there, or use --add-students.")
         if found is None and (shared or not add_students):
             continue
@@ -324,7 +324,7 @@ def import_grades(
         if found not in known:
             gradebook.add_student(found)
             known.add(found)  # Moodle numbers a student anew in each assignment: the name comes again
-        for exercise, value in wanted.items():
+        for exercise, value in placed.items():
             place, cell = places[exercise]
             with gradebook.db.no_autoflush:  # else its database warns of half a submission
                 gradebook.update_or_create_submission(place, found)

@@ -9,7 +9,7 @@ __all__ = ["Limits"]
 class Limits:
     """Limits for one submission; every one can be set.
 
-    memory_mb: of one process, and, but for a small rest, of all together (in megabytes of 1,000,000 bytes).
+    memory_mb: of one process and, except for a small rest, of all together (megabytes of 1,000,000 bytes).
     processes: processes and threads. cpu_seconds: computing time of one process.
     wall_seconds: time for everything. cell_seconds: time for one cell.
     call_seconds: the most for one call of the learner's function, whatever its scenario allows.

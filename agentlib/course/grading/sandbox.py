@@ -48,7 +48,7 @@ ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-"""Everything that a child gets to see of the environment, but for its folder of files for files."""
+"""Everything that a child sees of the environment, except for its folder for files."""
 
 
 @dataclass

@@ -137,8 +137,8 @@ class SandboxedLearner:
         except ProtocolError:
             self._drop("forged a message")
             raise
-        said = self.problems if self._cells is self.plan.only else []
-        self.problems = [*said, *_texts(outcome.get("problems"))]
+        earlier = self.problems if self._cells is self.plan.only else []
+        self.problems = [*earlier, *_texts(outcome.get("problems"))]
         names = outcome.get("names")
         self._names = {str(k): str(v) for k, v in names.items()} if isinstance(names, dict) else {}
 

@@ -7,8 +7,8 @@ from agentlib.course.running.trying import try_it
 __all__ = ["check", "progress", "self_check", "try_it"]
 
 
-def check(*given: Any, **named: Any) -> None:
+def _nothing(*given: Any, **named: Any) -> None:
     """Do nothing: the grader checks, from outside."""
 
 
-progress = self_check = check
+check = progress = self_check = _nothing

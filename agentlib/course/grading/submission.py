@@ -74,12 +74,12 @@ def own_cells(exercise: Exercise, folder: Path = FRESH_DIR) -> Own:
     code = [cell for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
     about = [cell["metadata"].get("nbgrader", {}) for cell in code]
     setup, locked, solution = [], {}, []
-    for cell, said in zip(read_cells(data, path), about, strict=True):
-        if said.get("solution"):
+    for cell, marks in zip(read_cells(data, path), about, strict=True):
+        if marks.get("solution"):
             solution.append(cell.grade_id)
-        elif said.get("locked"):
+        elif marks.get("locked"):
             locked[cell.grade_id] = cell.source
-            if "check" not in cell.tags and not said.get("grade"):
+            if "check" not in cell.tags and not marks.get("grade"):
                 setup.append(cell)
     return Own(tuple(setup), locked, tuple(solution))
 
@@ -154,8 +154,8 @@ def oddities(cells: Sequence[Cell], own: Own) -> list[str]:
     """Tell what is odd about the order and the marks of the cells."""
     ids = [cell.grade_id for cell in cells if cell.grade_id in own.locked or cell.grade_id in own.solution]
     notes = [f"The cell {name} is there {count} times." for name, count in Counter(ids).items() if count > 1]
-    wanted = [cell.grade_id for cell in own.setup if cell.grade_id not in ids]
-    notes += [f"The cell {name} is missing; ours was run." for name in wanted]
+    missing = [cell.grade_id for cell in own.setup if cell.grade_id not in ids]
+    notes += [f"The cell {name} is missing; ours was run." for name in missing]
     first = list(dict.fromkeys(ids))
     known = list(dict.fromkeys([*own.locked, *own.solution]))
     order = [cell for cell in _in_order(own) if cell in first]
