@@ -32,8 +32,7 @@ LAZY = {
     "xllamacpp",
 }
 # What `import agentlib` must not load.
-HEAVY = sorted(LAZY - {"agentlib.views"} | {"agentlib.course", "agentlib.providers", "agentlib.views"})
-HEAVY += ["jinja2", "jupyterlab", "numpy", "psutil"]
+HEAVY = LAZY | {"agentlib.course", "agentlib.providers", "jinja2", "jupyterlab", "numpy", "psutil"}
 
 
 def imports(tree: ast.AST, package: str) -> Iterator[tuple[int, str, bool]]:
