@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from agentlib.course.exercises import EXERCISES
+from agentlib.course.make import made_solution
+
 ROOT = Path(__file__).parent.parent
 PARTS = ("agentlib", "exercises", "notebooks", "solutions", "tests/zoo")
 FILES = ("README.md", "pyproject.toml", "tests/__init__.py", "tests/test_exercises.py", "tests/test_zoo.py")
@@ -151,12 +154,16 @@ def cell(part, source, **kind):
     return {**kind, "id": f"ex10-{part}", "metadata": {}, "source": source}
 
 
+RAN = {"output_type": "execute_result", "data": {"text/plain": "1"}, "metadata": {}, "execution_count": 3}
+
 SOLUTION = {
     "cells": [
         cell("title", TITLE, cell_type="markdown"),
         cell("setup", "from agentlib.course import check"),
         cell("solution", SOLVED),
         cell("try", TRIED),
+        {**cell("", "1"), "id": "5f1c9d2e", "outputs": [RAN], "execution_count": 3},  # as JupyterLab makes it
+        {**cell("", "2"), "id": "77ab01cd"},
     ],
     "metadata": {},
     "nbformat": 4,
@@ -200,6 +207,19 @@ def test_its_solution_gets_all_points_and_the_exercise_is_not_started(course):
     assert (solved["exercise"], solved["points"], solved["passed"]) == ("ex10_twice", 10, True)
     assert "not started yet" in run(course, "agentlib", "check", "ex10", expected=1)
     assert "as it was at the beginning" in run(course, "agentlib", "reset", "ex10")
+
+
+def test_cells_of_ones_own_stay_where_they_are_and_lose_their_outputs(course):
+    cells = json.loads((course / "exercises/ex10_twice.ipynb").read_text(encoding="utf-8"))["cells"]
+    parts = " ".join(cell["id"].removeprefix("ex10-") for cell in cells)
+    assert parts == "title task setup solution try 5f1c9d2e 77ab01cd check-words check points next"
+    assert all(cell["outputs"] == [] for cell in cells if cell["cell_type"] == "code")
+    path = course / "solutions/ex10_twice.ipynb"
+    solution = path.read_text(encoding="utf-8")
+    assert [cell["source"] for cell in json.loads(solution)["cells"][5:7]] == ["1", "2"]
+    assert made_solution(EXERCISES["ex09_rescue_the_night"], solution.replace("ex10-", "ex09-"))
+    with pytest.raises(ValueError, match="no cell of the solution has the id ex09-title"):
+        made_solution(EXERCISES["ex09_rescue_the_night"], solution)
 
 
 def test_it_stands_in_the_table_and_behind_the_one_before_it(course):

@@ -114,11 +114,8 @@ def _title(exercise: Exercise, source: str) -> str:
 def _marks(exercise: Exercise, part: str) -> dict[str, Any]:
     """Give the metadata of a code cell: nbgrader's marks, and a tag for what a check passes over."""
     solution, graded = part.startswith("solution"), part == "points"
-    mark = {
-        "grade": graded,
-        "grade_id": f"{exercise.number}_{part.replace('-', '_')}",
-        "locked": not solution,
-    }
+    name = f"{exercise.number}_{part.replace('-', '_')}"
+    mark = {"grade": graded, "grade_id": name, "locked": not solution}
     if graded:
         mark["points"] = exercise.max_points
     mark.update(schema_version=3, solution=solution, task=False)
@@ -126,9 +123,14 @@ def _marks(exercise: Exercise, part: str) -> dict[str, Any]:
 
 
 def made_solution(exercise: Exercise, solution: str) -> str:
-    """Fill in what the spec says about a solution. Takes and gives the text of its file."""
+    """Fill in what the spec says about a solution. Takes and gives the text of its file.
+
+    Raises ValueError if it has no cell for its title.
+    """
     notebook = json.loads(solution)
-    cells = {cell["id"].partition("-")[2]: cell for cell in notebook["cells"]}
+    cells = {cell["id"].removeprefix(f"{exercise.number}-"): cell for cell in notebook["cells"]}
+    if "title" not in cells:
+        raise ValueError(f"{exercise.name}: no cell of the solution has the id {exercise.number}-title.")
     sources = {
         "task": _task(exercise),
         "check-words": CHECK_WORDS,
@@ -136,22 +138,19 @@ def made_solution(exercise: Exercise, solution: str) -> str:
         "points": "report.points",
         "next": _next(exercise),
     }
-    order = [
-        "title",
-        "task",
-        *(part for part in cells if part not in ("title", *sources)),
-        *list(sources)[1:],
-    ]
+    first, *last = sources
+    by_hand = [part for part in cells if part not in ("title", *sources)]
     for part, source in sources.items():
-        kind: dict[str, Any] = {"cell_type": "markdown"}
-        if part in ("check", "points"):
-            kind = {"cell_type": "code", "execution_count": None}
-        cells.setdefault(part, {**kind, "id": f"{exercise.number}-{part}", "metadata": {}})["source"] = source
+        kind = "code" if part in ("check", "points") else "markdown"
+        new = {"cell_type": kind, "id": f"{exercise.number}-{part}", "metadata": {}}
+        cells.setdefault(part, new)["source"] = source
     for part, cell in cells.items():
+        if cell["cell_type"] == "code":
+            cell.update(outputs=[], execution_count=None)
         if part in ("setup", "check", "points") or part.startswith("solution"):
-            cell.update(metadata=_marks(exercise, part), outputs=[])
+            cell["metadata"] = _marks(exercise, part)
     cells["title"]["source"] = _title(exercise, "".join(cells["title"]["source"]))
-    notebook["cells"] = [cells[part] for part in order]
+    notebook["cells"] = [cells[part] for part in ("title", first, *by_hand, *last)]
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
