@@ -45,6 +45,16 @@ def test_the_model_goes_on_from_what_it_reads_now():
     assert other.answer == "15"
 
 
+def test_an_error_that_a_tool_returned_is_returned_again_and_not_raised():
+    closed = {"error": "closed", "opens": "9:00"}
+    tools = {"draw": lambda number: 10 if number else closed}
+    script = [ask("draw", number=0), ask("draw", number=1), answer("done")]
+    trace = watch(loop, ScriptedModel(script), tools, "goal", max_steps=5)
+    other = fork(loop, lambda: ScriptedModel(script), tools, "goal", trace, 2, result=5)
+    results = [event.entry["result"] for event in other if event.kind == "result"]
+    assert (results, other.stopped) == ([closed, 5], "answered")
+
+
 def test_a_changed_reply_is_given_in_its_step():
     other = forked(mugs(), 2, reply=answer("I give up."))
     assert (other.steps, other.answer, other.stopped) == (2, "I give up.", "answered")
