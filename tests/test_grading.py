@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from agentlib.course.errors import ChildEndedError, NotebookError, ProtocolError, SandboxError
@@ -56,21 +57,29 @@ def root():
         yield made
 
 
+@contextlib.contextmanager
+def started(root, backend=LAST, **limits):
+    child = Child(backend, root, dataclasses.replace(SHORT, **limits), time.monotonic() + 20)
+    try:
+        yield child
+    finally:
+        child.end()
+
+
 @pytest.fixture
 def child(root):
-    made = Child(LAST, root, SHORT, time.monotonic() + 20)
-    yield made
-    made.end()
+    with started(root) as made:
+        yield made
 
 
 def run(child, source, *functions):
-    request = {
-        "do": "cells",
-        "cells": [{"number": 1, "source": source}],
-        "functions": list(functions),
-        "seconds": 2,
-    }
-    return child.ask(request, 3)
+    cells = [{"number": 1, "source": source}]
+    return child.ask({"do": "cells", "cells": cells, "functions": list(functions), "seconds": 2}, 3)
+
+
+def one(*_):
+    """Answer a call, whatever it is."""
+    return {"gave": 1}
 
 
 def call(child, function, *args, called=None, seconds=2):
@@ -95,27 +104,19 @@ def test_a_function_behind_the_channel_is_called_and_calls_back(child):
 
 
 def test_an_error_that_the_player_raises_is_raised_in_the_child(child):
-    run(
-        child,
-        "def f(model):\n    try:\n        model()\n    except KeyError as e:\n        return repr(e)",
-        "f",
-    )
+    source = "def f(model):\n    try:\n        model()\n    except KeyError as e:\n        return repr(e)"
+    run(child, source, "f")
     raising = {"raises": {"type": "KeyError", "message": "no such place"}}
-    assert call(child, "f", {"$call": "model"}, called=lambda *_: raising)["returned"] == (
-        "KeyError('no such place')"
-    )
+    outcome = call(child, "f", {"$call": "model"}, called=lambda *_: raising)
+    assert outcome["returned"] == "KeyError('no such place')"
 
 
 def test_a_message_of_just_the_longest_size_passes_and_one_byte_more_does_not(root):
-    limits = dataclasses.replace(SHORT, message_bytes=2_000)
-    child = Child(LAST, root, limits, time.monotonic() + 20)
-    try:
+    with started(root, message_bytes=2_000) as child:
         run(child, "def f(n):\n    return 'a' * n", "f")
         around = len(json.dumps({"id": 3, "outcome": {"returned": "", "type": "str", "changed": []}})) + 1
         assert call(child, "f", 2_000 - around)["returned"] == "a" * (2_000 - around)
         assert "too long" in call(child, "f", 2_000 - around + 1)["raised"]["message"]
-    finally:
-        child.end()
 
 
 THREADS = """
@@ -153,38 +154,25 @@ def test_calls_from_several_threads_get_each_its_own_answer(child):
 
 def test_a_thread_that_goes_on_after_its_function_gets_no_answer_and_disturbs_nothing(child):
     run(child, THREADS, "late", "end")
-    assert call(child, "late", {"$call": "model"}, called=lambda *_: {"gave": 1})["returned"] == 1
+    assert call(child, "late", {"$call": "model"}, called=one)["returned"] == 1
     assert call(child, "end")["returned"] == ["the function has ended already"]
 
 
 def test_what_is_too_long_to_be_asked_raises_in_the_learners_own_line(root):
-    limits = dataclasses.replace(SHORT, message_bytes=2_000)
-    child = Child(LAST, root, limits, time.monotonic() + 20)
-    try:
+    with started(root, message_bytes=2_000) as child:
         run(child, "def f(model):\n    return model(['a' * 5_000])", "f")
-        raised = call(child, "f", {"$call": "model"}, called=lambda *_: {"gave": 1})["raised"]
+        raised = call(child, "f", {"$call": "model"}, called=one)["raised"]
         assert "too long" in raised["message"]
         assert raised["line"] == 2
-    finally:
-        child.end()
 
 
 def test_what_is_sent_is_counted_as_the_memory_that_it_takes(root):
-    limits = dataclasses.replace(SHORT, log_mb=1)
-    child = Child(LAST, root, limits, time.monotonic() + 20)
-    source = "def f(model, n, part):\n    for _ in range(n):\n        model([part] * 1_000)"
-
-    def answered(name, args, kwargs):
-        return {"gave": 1}
-
-    try:
-        run(child, source, "f")
-        call(child, "f", {"$call": "model"}, 9, [], called=answered)  # 9,000 lists of nothing
+    with started(root, log_mb=1) as child:
+        run(child, "def f(model, n, part):\n    for _ in range(n):\n        model([part] * 1_000)", "f")
+        call(child, "f", {"$call": "model"}, 9, [], called=one)  # 9,000 lists of nothing
         assert 800_000 < child.log_bytes < 1_000_000
         with pytest.raises(ChildEndedError, match="sent too much"):
-            call(child, "f", {"$call": "model"}, 3, [], called=answered)
-    finally:
-        child.end()
+            call(child, "f", {"$call": "model"}, 3, [], called=one)
 
 
 def test_nothing_more_is_run_of_a_submission_that_has_sent_too_much(root):
@@ -206,11 +194,11 @@ def test_a_process_with_very_many_open_files_can_grade(root):
 
 
 def test_more_calls_than_are_allowed_end_the_child(root):
-    child = Child(LAST, root, dataclasses.replace(SHORT, messages=5), time.monotonic() + 20)
-    run(child, "def f(model, n):\n    return [model() for _ in range(n)]", "f")
-    assert len(call(child, "f", {"$call": "model"}, 5, called=lambda *_: {"gave": 1})["returned"]) == 5
-    with pytest.raises(ChildEndedError, match="too often"):
-        call(child, "f", {"$call": "model"}, 6, called=lambda *_: {"gave": 1})
+    with started(root, messages=5) as child:
+        run(child, "def f(model, n):\n    return [model() for _ in range(n)]", "f")
+        assert len(call(child, "f", {"$call": "model"}, 5, called=one)["returned"]) == 5
+        with pytest.raises(ChildEndedError, match="too often"):
+            call(child, "f", {"$call": "model"}, 6, called=one)
 
 
 def test_a_child_that_is_over_its_time_is_ended_with_what_it_started(child):
@@ -223,55 +211,51 @@ def test_a_child_that_is_over_its_time_is_ended_with_what_it_started(child):
     with pytest.raises(ChildEndedError, match="ran too long"):
         call(child, "f", seconds=0.3)
     assert time.monotonic() - began < 5
-    assert [line for line in command_lines() if mark.encode() in line] == []
+    assert processes_of(mark) == []
 
 
-def command_lines():
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            yield path.read_bytes()
-        except OSError:
-            continue
+def processes_of(mark: str) -> list[list[str]]:
+    """The command lines of all processes that hold a text."""
+    lines = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    return [line for line in lines if mark in " ".join(line)]
 
 
 def test_a_child_over_its_memory_is_ended(root):
-    child = Child(LAST, root, dataclasses.replace(SHORT, memory_mb=300), time.monotonic() + 20)
-    source = (
-        "import subprocess, sys\nchildren = []\ndef f():\n    for _ in range(4):\n        children.append("
-    )
-    source += (
-        "subprocess.Popen([sys.executable, '-c', 'x = bytearray(10**8); import time; time.sleep(60)']))\n"
-    )
+    source = "import subprocess, sys\nholds = 'x = bytearray(10**8); import time; time.sleep(60)'\ndef f():\n"
+    source += "    them = [subprocess.Popen([sys.executable, '-c', holds]) for _ in range(4)]\n"
     source += "    while True: pass"
-    run(child, source, "f")
-    with pytest.raises(ChildEndedError, match="memory"):
-        call(child, "f", seconds=10)
+        "    them = [subprocess.Popen([sys.executable, '-c', holds]) for _ in range(4)]\n    while True: pass"
+    )
+    with started(root, memory_mb=300) as child:
+        run(child, source, "f")
+        with pytest.raises(ChildEndedError, match="memory"):
+            call(child, "f", seconds=10)
 
 
 def test_what_it_prints_is_kept_up_to_the_limit_and_counted(root):
-    child = Child(LAST, root, dataclasses.replace(SHORT, output_bytes=1_000), time.monotonic() + 20)
-    run(child, "import os\nfor _ in range(100): os.write(1, b'a' * 100)")
-    until = time.monotonic() + 5
-    while child.printed_bytes < 10_000 and time.monotonic() < until:
-        time.sleep(0.01)
-    child.end()
+    with started(root, output_bytes=1_000) as child:
+        run(child, "import os\nfor _ in range(100): os.write(1, b'a' * 100)")
+        until = time.monotonic() + 5
+        while child.printed_bytes < 10_000 and time.monotonic() < until:
+            time.sleep(0.01)
     assert (child.printed_bytes, bytes(child.kept)) == (10_000, b"a" * 1_000)
 
 
+CHANNEL = "import gc\nchannel = next(o for o in gc.get_objects() if type(o).__name__ == 'Channel')\n"
+
+
 def test_a_call_when_none_is_wanted_is_forged(child):
-    source = "import gc, json\nchannel = next(o for o in gc.get_objects() if type(o).__name__ == 'Channel')\n"
-    source += "channel.send({'id': 2, 'n': 1, 'call': 'model', 'args': [], 'kwargs': {}})"
+    source = CHANNEL + "channel.send({'id': 2, 'n': 1, 'call': 'model', 'args': [], 'kwargs': {}})"
     with pytest.raises(ProtocolError, match="out of turn"):
         run(child, source)
 
 
 @pytest.mark.parametrize("number", [0, 2, "1", None])
 def test_a_call_with_another_number_than_the_next_is_forged(child, number):
-    source = "import gc\nchannel = next(o for o in gc.get_objects() if type(o).__name__ == 'Channel')\n"
-    source += "def f(model):\n    channel.send({'id': 3, 'call': 'model', 'args': [], 'kwargs': {}, "
+    source = CHANNEL + "def f(model):\n    channel.send({'id': 3, 'call': 'model', 'args': [], 'kwargs': {}, "
     run(child, source + f"'n': {number!r}}})\n    return channel.read()", "f")
     with pytest.raises(ProtocolError, match="out of turn"):
-        call(child, "f", {"$call": "model"}, called=lambda *_: {"gave": 1})
+        call(child, "f", {"$call": "model"}, called=one)
 
 
 @pytest.mark.parametrize(
@@ -719,15 +703,12 @@ def test_root_keeps_only_the_rights_to_become_another_user(root):
 
 @pytest.mark.skipif(bool(BACKENDS[0].available()), reason=f"bubblewrap {BACKENDS[0].available()}")
 def test_in_bubblewrap_the_code_is_nobody_and_sees_nothing(root):
-    child = Child(BACKENDS[0], root, SHORT, time.monotonic() + 20)
-    try:
+    with started(root, BACKENDS[0]) as child:
         source = "import os, sys\ndef f():\n    return {'user': os.getuid(), 'top': sorted(os.listdir('/')), "
         source += "'names': sorted(os.environ), 'pids': [p for p in os.listdir('/proc') if p.isdigit()], "
         source += "'more': open('/proc/self/status').read().split('\\n'), 'ctypes': 'ctypes' in sys.modules}"
         run(child, source, "f")
         seen = call(child, "f")["returned"]
-    finally:
-        child.end()
     assert seen["user"] not in (0, os.getuid()) or not is_root()
     assert len(seen["pids"]) <= 2
     assert "NoNewPrivs:\t1" in seen["more"]  # by bubblewrap itself; the child saves the time to ask for it
@@ -760,11 +741,10 @@ def test_what_is_in_bubblewrap_ends_when_the_grader_is_killed(root):
         assert int(grader.stdout.readline()) > 0
         time.sleep(0.3)  # it is in its loop now
         grader.kill()
-    mark = str(root.folder).encode()
     until = time.monotonic() + 10
-    while any(mark in line for line in command_lines()) and time.monotonic() < until:
+    while processes_of(str(root.folder)) and time.monotonic() < until:
         time.sleep(0.05)
-    assert [line for line in command_lines() if mark in line] == []
+    assert processes_of(str(root.folder)) == []
 
 
 # --- the filter for system calls
