@@ -1,4 +1,4 @@
-"""The checks as a whole: reports, time limits, errors with the learner's own line, and the border between."""
+"""The checks as a whole: reports, time limits, errors with the learner's own line, and the channel between."""
 
 import html.parser
 import json
@@ -474,11 +474,11 @@ def test_nested_calls_that_swallow_the_end_are_ended():
     assert time.monotonic() - began < 8
 
 
-# --- the border between player and learner
+# --- the channel between simulator and learner
 
 
-class Border:
-    """A learner behind a border that lets nothing but JSON text through, as a pipe would."""
+class Channel:
+    """A learner behind a channel that lets nothing but JSON text through, as a pipe would."""
 
     def __init__(self, functions):
         self.learner = Runner(functions)
@@ -498,9 +498,9 @@ class Border:
 @pytest.mark.parametrize("function", [good, bad, broken, stub])
 def test_all_that_crosses_is_json_and_the_report_is_the_same(function):
     exercise = EXERCISES["ex01_write_the_loop"]
-    border = Border({"run_agent": function})
-    assert check_with(exercise, border, 3) == check_with(exercise, Runner({"run_agent": function}), 3)
-    assert border.letters > 0
+    channel = Channel({"run_agent": function})
+    assert check_with(exercise, channel, 3) == check_with(exercise, Runner({"run_agent": function}), 3)
+    assert channel.letters > 0
 
 
 @pytest.mark.parametrize("name", ["ex07_keep_it_short", "ex08_test_the_outcome"])
@@ -510,9 +510,9 @@ def test_exercises_without_a_model_cross_too(name):
     functions = next(one.functions for one in specimens(zoo) if not one.criterion)
     if isinstance(functions, tuple):
         functions = dict(zip(exercise.functions, functions, strict=True))
-    border = Border(functions)
-    assert check_with(exercise, border, 3).passed
-    assert border.letters > 0
+    channel = Channel(functions)
+    assert check_with(exercise, channel, 3).passed
+    assert channel.letters > 0
 
 
 def test_the_learner_cannot_reach_the_log():

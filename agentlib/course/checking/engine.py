@@ -17,13 +17,8 @@ from agentlib.messages import describe, json_text, short
 from agentlib.views.describe import counted
 
 __all__ = [
-    "check_functions",
-    "check_with",
-    "checked_seed",
-    "named_functions",
-    "result_of",
-    "with_print_note",
-]
+    "check_functions", "check_with", "checked_seed", "named_functions", "result_of", "with_print_note",
+]  # fmt: skip
 
 
 def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) -> CheckReport:
