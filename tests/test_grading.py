@@ -224,8 +224,6 @@ def test_a_child_over_its_memory_is_ended(root):
     source = "import subprocess, sys\nholds = 'x = bytearray(10**8); import time; time.sleep(60)'\ndef f():\n"
     source += "    them = [subprocess.Popen([sys.executable, '-c', holds]) for _ in range(4)]\n"
     source += "    while True: pass"
-        "    them = [subprocess.Popen([sys.executable, '-c', holds]) for _ in range(4)]\n    while True: pass"
-    )
     with started(root, memory_mb=300) as child:
         run(child, source, "f")
         with pytest.raises(ChildEndedError, match="memory"):
