@@ -20,9 +20,8 @@ from agentlib.course.grading import (
     Row,
     grade_folder,
     temporary_sandbox_root,
-    write_results,
 )
-from agentlib.course.grading.export import read_rows
+from agentlib.course.grading.export import read_rows, write_results
 
 pytest.importorskip(
     "nbgrader",

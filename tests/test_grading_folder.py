@@ -29,12 +29,11 @@ from agentlib.course.grading import (
     Row,
     grade_folder,
     temporary_sandbox_root,
-    write_results,
 )
 from agentlib.course.grading.batch import EarlyPool
 from agentlib.course.grading.collect import find_submissions, printable, read_submission, who
 from agentlib.course.grading.commands import folder_problem
-from agentlib.course.grading.export import canvas_text, csv_text, moodle_texts, without_number
+from agentlib.course.grading.export import canvas_text, csv_text, moodle_texts, without_number, write_results
 from agentlib.course.grading.pages import class_page, feedback_name, feedback_page
 from agentlib.course.grading.processes import is_running
 from agentlib.course.grading.sandbox_root import course_version, remove_leftovers

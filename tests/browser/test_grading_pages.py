@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK
-from agentlib.course.grading import Row, write_results
+from agentlib.course.grading import Row
+from agentlib.course.grading.export import write_results
 
 HARM = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
 STATES = (OK, NOT_YET, NOT_REACHED)

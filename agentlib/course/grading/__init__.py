@@ -4,7 +4,6 @@
 """
 
 from agentlib.course.grading.batch import Batch, grade_folder
-from agentlib.course.grading.export import write_results
 from agentlib.course.grading.grade import Row, grade_notebook
 from agentlib.course.grading.limits import Limits
 from agentlib.course.grading.sandbox import BACKENDS, Backend
@@ -25,5 +24,4 @@ __all__ = [
     "grade_notebook",
     "make_sandbox_root",
     "temporary_sandbox_root",
-    "write_results",
 ]
