@@ -1,4 +1,4 @@
-"""The checks as a whole: reports, time limits, errors with the learner's own line, and the channel between."""
+"""The checks as a whole: reports, time limits, errors with the learner's own line, the channel between."""
 
 import html.parser
 import json
