@@ -16,6 +16,7 @@ from agentlib.messages import (
     SHAPES,
     Entry,
     ModelFunction,
+    ModelRequest,
     ReadCall,
     ReadReply,
     describe,
@@ -189,7 +190,9 @@ class RunState:
         self._happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read))
         try:
             # A list that the model may change without harm to the record.
-            raw = self.model(self.history.view() if self.read is None else copy.deepcopy(self.read))
+            history = self.history.view() if self.read is None else copy.deepcopy(self.read)
+            call = getattr(self.model, "call", None)
+            raw = self.model(history) if call is None else call(history, self._request())
         except KeyboardInterrupt:
             raise
         except BaseException as problem:  # whatever a provider's client raises, the work so far is kept
@@ -198,6 +201,10 @@ class RunState:
                 self.note(CLOSING_FAILED + words)
             raise Stop(StopReason(MODEL_ERROR, words)) from problem
         return read_reply(raw, progress.steps)
+
+    def _request(self) -> ModelRequest:
+        left = None if self.deadline is None else max(0.0, self.deadline - self.progress.seconds)
+        return ModelRequest(not self.closing, left, self._happened)
 
     def record_reply(self, reply: ReadReply) -> None:
         """Put the model's reply into the history, and count its tokens; a note says why it cannot be read."""

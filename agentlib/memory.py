@@ -16,7 +16,17 @@ from typing import Any
 from agentlib._json import is_number, whole_number
 from agentlib.costs import estimate_tokens
 from agentlib.errors import SummaryError, ToolError, WindowError
-from agentlib.messages import Entry, ModelFunction, describe, is_error, is_reply, json_text, user
+from agentlib.messages import (
+    Entry,
+    ModelFunction,
+    ModelRequest,
+    call_model,
+    describe,
+    is_error,
+    is_reply,
+    json_text,
+    user,
+)
 from agentlib.tools import Tool, tool, words_of
 
 __all__ = [
@@ -276,11 +286,14 @@ class WindowedModel:
         self.window_tokens = window_tokens
 
     def __call__(self, history: list[Entry]) -> Any:
+        return self.call(history, ModelRequest())
+
+    def call(self, history: list[Entry], request: ModelRequest) -> Any:
         tokens = estimate_tokens(history)
         if tokens > self.window_tokens:
             advice = "Trim results, summarise old steps, or stop earlier."
             raise WindowError("The history takes", tokens, self.window_tokens, advice)
-        return self.model(history)
+        return call_model(self.model, history, request)
 
 
 # --- notes outside the window -----------------------------------------------------------------------

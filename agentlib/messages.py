@@ -6,6 +6,7 @@ line of text and passed through a pipe.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 from agentlib._json import copy_plain, describe, json_ready, json_text, make_plain, short, text_of, whole
@@ -17,6 +18,7 @@ __all__ = [
     "Entry",
     "Exchange",
     "ModelFunction",
+    "ModelRequest",
     "Part",
     "Reply",
     "ReplyUsage",
@@ -28,6 +30,7 @@ __all__ = [
     "ask",
     "ask_together",
     "call_key",
+    "call_model",
     "calls_in",
     "describe",
     "error_result",
@@ -129,7 +132,29 @@ Entry = dict[str, Any]
 """Any history entry: a `UserEntry`, a reply with `"role": "model"`, or a `ToolEntry`."""
 
 ModelFunction = Callable[[list[Entry]], Any]
-"""A model is any function from the history to a reply."""
+"""A model is any function from the history to a reply.
+
+It may also have a method `call(history, request)`, which the loop then uses; see `ModelRequest`.
+"""
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """What a model has to know beside the history.
+
+    offer_tools: False in a closing call, whose reply must be an answer. seconds_left: until the run's
+    deadline; None = there is none. note(event): adds an event to the trace of the run.
+    """
+
+    offer_tools: bool = True
+    seconds_left: float | None = None
+    note: Callable[[Any], None] = lambda event: None
+
+
+def call_model(model: ModelFunction, history: list[Entry], request: ModelRequest) -> Any:
+    """Ask a model for a reply: by its method `call`, if it has one, with the request."""
+    call = getattr(model, "call", None)
+    return model(history) if call is None else call(history, request)
 
 
 def user(text: str) -> Entry:

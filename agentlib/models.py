@@ -1,7 +1,7 @@
 """Stand-ins for a language model: free, offline, and the same at every run.
 
 A model is any function `model(history) -> reply`. Make a fresh one for each run: some of these count
-their calls.
+their calls. One that asks another passes on what the loop says beside the history too (`ModelRequest`).
 """
 
 import copy
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agentlib.errors import ReplayError, ScriptExhausted
-from agentlib.messages import Entry, ModelFunction, ask
+from agentlib.messages import Entry, ModelFunction, ModelRequest, ask, call_model
 
 __all__ = ["LoopingModel", "NoisyModel", "RecordingModel", "ReplayModel", "RuleModel", "ScriptedModel"]
 
@@ -83,8 +83,11 @@ class NoisyModel:
         self.weights = weights
 
     def __call__(self, history: list[Entry]) -> Any:
+        return self.call(history, ModelRequest())
+
+    def call(self, history: list[Entry], request: ModelRequest) -> Any:
         (model,) = self.rng.choices(self.models, weights=self.weights)
-        return model(history)
+        return call_model(model, history, request)
 
 
 class RecordingModel:
@@ -99,8 +102,11 @@ class RecordingModel:
         self.replies: list[Any] = []
 
     def __call__(self, history: list[Entry]) -> Any:
+        return self.call(history, ModelRequest())
+
+    def call(self, history: list[Entry], request: ModelRequest) -> Any:
         self.histories.append(copy.deepcopy(history))
-        reply = self.model(history)
+        reply = call_model(self.model, history, request)
         self.replies.append(copy.deepcopy(reply))
         return reply
 
