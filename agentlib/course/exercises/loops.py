@@ -295,44 +295,48 @@ def keeps_requests(log: Log) -> Fault | None:
         history = _next_history(log, number)
         if history is None:
             return _not_asked_again(log, f"the result of request {number + 1}")
-        for earlier in range(number + 1):
-            request = requests[earlier]
-            place = position(history, request["tool"], request["input"])
-            asked = request_words(request)
-            if place < 0:
-                seen = f"call {number + 2} read {sketch(history)}; its own request for {asked} was missing"
-                if not any(_is_the_goal(entry, log) for entry in history):
-                    size = counted(len(history), "entry", "entries")
-                    return Fault(
-                        f"call {number + 2} read {size}: {sketch(history)}; its own request for {asked} was "
-                        "missing, and the goal too",
-                        "What do you hand to the model? Every call reads the whole history, from the goal "
-                        "on.",
-                    )
-                if earlier < number:
-                    return Fault(
-                        f"call {number + 2} read {sketch(history)}; the earlier request for {asked} was gone",
-                        "The history has to grow. Which line makes it anew, or throws older entries away?",
-                    )
-                if any(_is_odd(entry, requests) for entry in history):
-                    return Fault(
-                        seen,
-                        "The reply itself goes into the history, whole and unchanged. What stands there in "
-                        "its place?",
-                    )
-                return Fault(seen)
+        read = f"call {number + 2} read {sketch(history)}"
+        for earlier, request in enumerate(requests[: number + 1]):
+            if position(history, request["tool"], request["input"]) < 0:
+                return _request_missing(log, history, number, earlier)
             copies = sum(position([entry], request["tool"], request["input"]) == 0 for entry in history)
             if copies > 1:
                 return Fault(
-                    f"call {number + 2} read {sketch(history)}; one request stands there {times(copies)}",
+                    f"{read}; one request stands there {times(copies)}",
                     "Each reply goes into the history once. How many lines put it in?",
                 )
         if not _is_the_goal(history[0], log):
             return Fault(
-                f"call {number + 2} read {sketch(history)}; the goal was no longer at the start",
+                f"{read}; the goal was no longer at the start",
                 "The model remembers nothing. What does it need in every call, besides the latest news?",
             )
     return None
+
+
+def _request_missing(log: Log, history: list[Any], number: int, earlier: int) -> Fault:
+    """Tell that the history after request `number` lacks the request `earlier`; both from 0."""
+    requests = log.facts["requests"]
+    asked = request_words(requests[earlier])
+    read = f"call {number + 2} read {sketch(history)}"
+    if not any(_is_the_goal(entry, log) for entry in history):
+        size = counted(len(history), "entry", "entries")
+        return Fault(
+            f"call {number + 2} read {size}: {sketch(history)}; its own request for {asked} was missing, and "
+            "the goal too",
+            "What do you hand to the model? Every call reads the whole history, from the goal on.",
+        )
+    if earlier < number:
+        return Fault(
+            f"{read}; the earlier request for {asked} was gone",
+            "The history has to grow. Which line makes it anew, or throws older entries away?",
+        )
+    odd = any(_is_odd(entry, requests) for entry in history)
+    return Fault(
+        f"{read}; its own request for {asked} was missing",
+        "The reply itself goes into the history, whole and unchanged. What stands there in its place?"
+        if odd
+        else None,
+    )
 
 
 def _is_the_goal(entry: Any, log: Log) -> bool:
@@ -356,16 +360,12 @@ def keeps_results(log: Log) -> Fault | None:
         if fault := _result_behind(history, number + 2, requests[number], results[number]):
             return fault
         kept = results_in(history)
+        results_read = f"{counted(len(kept), 'result')} for {counted(number + 1, 'request')}"
+        read = f"call {number + 2} read {sketch(history)}: {results_read}"
         if len(kept) < number + 1:
-            return Fault(
-                f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
-                "Earlier results must stay. Which line throws them away?",
-            )
+            return Fault(read, "Earlier results must stay. Which line throws them away?")
         if len(kept) > number + 1:
-            return Fault(
-                f"call {number + 2} read {sketch(history)}: {_how_many(len(kept), number + 1)}",
-                "One request, one result. How many lines put a result into the history?",
-            )
+            return Fault(read, "One request, one result. How many lines put a result into the history?")
         for earlier, (before, now) in enumerate(zip(first_read, kept, strict=False)):
             if json_text(before) != json_text(now):
                 request = requests[earlier]
@@ -380,41 +380,37 @@ def keeps_results(log: Log) -> Fault | None:
     return None
 
 
-def _how_many(results: int, requests: int) -> str:
-    return f"{counted(results, 'result')} for {counted(requests, 'request')}"
-
-
 def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -> Fault | None:
     asked = request_words(request)
     place = position(history, request["tool"], request["input"])
     behind = history[place + 1 :]
     kept = results_in(behind)
+    read = f"call {call} read {sketch(history)}"
     gave = shown(result)
     if not kept:
         before = history[:place]
         if is_result(history[place - 1]) and len(results_in(before)) > len(requests_in(before)):
             return Fault(
-                f"call {call} read {sketch(history)}: the result stands before its request",
+                f"{read}: the result stands before its request",
                 "First the request, then its result. Which of your two `append` lines runs first?",
             )
         odd = [entry for entry in behind if isinstance(entry, dict)]
         if odd:
             return Fault(
-                f"call {call} read {sketch(history)}; what stands behind the request is {shown(odd[-1])}",
+                f"{read}; what stands behind the request is {shown(odd[-1])}",
                 'A result is an entry with the role "tool". Compare yours with the task.',
             )
         if not result:
             return Fault(
-                f"call {call} read {sketch(history)}; the result of {asked}, {in_python(result)}, was not "
-                "recorded",
+                f"{read}; the result of {asked}, {in_python(result)}, was not recorded",
                 "Nothing, 0 and an empty text are results too. Under which condition does yours go into the "
                 "history?",
             )
-        return Fault(f"call {call} read {sketch(history)}; the result of {asked} was missing")
+        return Fault(f"{read}; the result of {asked} was missing")
     said_nothing = result is None or result == ""  # any words for it will do
     if not is_result(behind[0]):
         return Fault(
-            f"call {call} read {sketch(history)}; the result does not follow its request",
+            f"{read}; the result does not follow its request",
             "Nothing stands between a request and its result. What did you put there?",
         )
     entries = [entry for entry in behind if is_result(entry)]
