@@ -20,7 +20,6 @@ __all__ = [
     "json_ready",
     "json_text",
     "make_plain",
-    "ready",
     "short",
     "text_of",
     "whole",
@@ -103,21 +102,6 @@ def json_ready(value: object, more_depth: int = 0) -> tuple[Any, str, tuple[str,
     notes: list[str] = []
     copy = make_plain(value, notes, depth=-more_depth, parents=())
     return copy, to_json(copy).decode(), tuple(dict.fromkeys(notes))
-
-
-def ready(value: object) -> Any:
-    """Make a value ready for JSON: the copy that `json_ready` gives, without its text.
-
-    A plain value needs nothing of pydantic here, whose loading takes long in a process that lives shortly.
-    """
-    try:
-        copy = copy_plain(value)
-        text = json.dumps(copy, ensure_ascii=False)
-        text.encode()  # raises at half a Unicode character
-        _refuse_long_numbers(text)
-        return copy
-    except Exception:
-        return json_ready(value)[0]
 
 
 def json_text(value: object) -> str:
@@ -245,14 +229,9 @@ def _plain_dict(
 def text_of(value: Any) -> str:
     """Write a JSON-ready value as JSON text; raises an exception if it is not ready."""
     text = to_json(value).decode()
-    _refuse_long_numbers(text)
-    return text
-
-
-def _refuse_long_numbers(text: str) -> None:
-    """Raise ValueError if a number in a JSON text has too many digits."""
     if len(text) > MAX_DIGITS and _TOO_MANY_DIGITS.search(text):
         json.loads(text, parse_int=_not_too_long)  # many digits in a row may stand inside a text
+    return text
 
 
 def _not_too_long(digits: str) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
-from agentlib._json import ready
+from agentlib._json import json_ready
 from agentlib.messages import Entry, short
 
 __all__ = [
@@ -227,7 +227,7 @@ class Runner:
             else:
                 outcome = {"raised": error_of(problem, function)}
         else:
-            outcome = {"returned": ready(value), "type": type(value).__name__}
+            outcome = {"returned": json_ready(value)[0], "type": type(value).__name__}
             given = [*request["args"], *request["kwargs"].values()]
             outcome["changed"] = [
                 number
@@ -289,7 +289,7 @@ class _Channel:
     def ask(self, name: str, args: tuple[Any, ...], kwargs: Entry) -> Entry:
         """Ask the simulator; an error of our own is kept for after the run, and ends it."""
         try:
-            answer = self.called(name, ready(list(args)), ready(kwargs))
+            answer = self.called(name, json_ready(list(args))[0], json_ready(kwargs)[0])
         except BaseException as bug:
             self.bug = bug
             return {"end": "error"}
