@@ -13,14 +13,7 @@ import pytest
 from agentlib.course.cli import main
 from agentlib.course.errors import GradebookError
 from agentlib.course.exercises import EXERCISES
-from agentlib.course.grading import (
-    BACKENDS,
-    Batch,
-    Limits,
-    Row,
-    grade_folder,
-    temporary_sandbox_root,
-)
+from agentlib.course.grading import BACKENDS, Batch, Limits, Row, grade_folder, temporary_sandbox_root
 from agentlib.course.grading.export import read_rows, write_results
 
 pytest.importorskip(

@@ -15,20 +15,12 @@ import pytest
 
 from agentlib.course.errors import ChildEndedError, NotebookError, ProtocolError, SandboxError
 from agentlib.course.exercises import EXERCISES, FRESH_DIR
-from agentlib.course.grading import (
-    BACKENDS,
-    Limits,
-    banner,
-    choose_backend,
-    grade_notebook,
-    sandbox,
-    temporary_sandbox_root,
-)
+from agentlib.course.grading import BACKENDS, Limits, banner, choose_backend, grade_notebook, sandbox
 from agentlib.course.grading.channel import Child
 from agentlib.course.grading.grade import seed_for
 from agentlib.course.grading.processes import is_running, kill_user
 from agentlib.course.grading.sandbox import PROMISES, bubblewrap_command, is_root
-from agentlib.course.grading.sandbox_root import course_version, remove_leftovers
+from agentlib.course.grading.sandbox_root import course_version, remove_leftovers, temporary_sandbox_root
 from agentlib.course.grading.sandboxed import checked
 from agentlib.course.grading.selection import try_backend
 from agentlib.course.grading.submission import (
@@ -291,10 +283,8 @@ def test_the_sandbox_root_holds_no_checks_no_grader_no_solutions_and_no_tests(ro
 
 
 def test_every_name_of_agentlib_can_be_imported_in_the_child(child):
-    outcome = run(
-        child, "import agentlib\nnames = [getattr(agentlib, n) for n in agentlib.__all__]\nf = print"
-    )
-    assert outcome["problems"] == []
+    source = "import agentlib\nnames = [getattr(agentlib, n) for n in agentlib.__all__]\nf = print"
+    assert run(child, source)["problems"] == []
     for name in __import__("agentlib").__all__:
         assert run(child, f"from agentlib import {name}")["problems"] == []
 
@@ -313,7 +303,7 @@ def test_what_is_loaded_late_is_there_when_it_is_asked_for(child, source):
     assert run(child, source)["problems"] == []
 
 
-SLOW_TO_LOAD = (
+SLOW = (
     "ast",
     "dataclasses",
     "datetime",
@@ -328,7 +318,7 @@ SLOW_TO_LOAD = (
 def test_nothing_that_is_slow_to_load_is_there_before_somebody_wants_it(child, setup):
     source = "import sys\nhere = set(sys.modules)\ndef f(names):\n    return [n for n in names if n in here]"
     run(child, f"{setup}\n{source}", "f")
-    assert call(child, "f", [*SLOW_TO_LOAD, "json"])["returned"] == ["json"]
+    assert call(child, "f", [*SLOW, "json"])["returned"] == ["json"]
 
 
 @pytest.mark.parametrize(

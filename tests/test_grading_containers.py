@@ -17,14 +17,7 @@ from pathlib import Path
 import pytest
 
 from agentlib.course.errors import ChildEndedError
-from agentlib.course.grading import (
-    BACKENDS,
-    Limits,
-    choose_backend,
-    containers,
-    sandbox,
-    temporary_sandbox_root,
-)
+from agentlib.course.grading import BACKENDS, Limits, choose_backend, containers, sandbox
 from agentlib.course.grading.channel import Child
 from agentlib.course.grading.containers import (
     IMAGE,
@@ -34,6 +27,7 @@ from agentlib.course.grading.containers import (
     remove_container,
 )
 from agentlib.course.grading.sandbox import ENVIRONMENT
+from agentlib.course.grading.sandbox_root import temporary_sandbox_root
 from agentlib.course.grading.selection import try_backend
 
 ROOT = Path(__file__).parent.parent

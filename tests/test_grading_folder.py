@@ -22,14 +22,7 @@ import pytest
 
 from agentlib.course.cli import main
 from agentlib.course.errors import NotebookError
-from agentlib.course.grading import (
-    BACKENDS,
-    Batch,
-    Limits,
-    Row,
-    grade_folder,
-    temporary_sandbox_root,
-)
+from agentlib.course.grading import BACKENDS, Batch, Limits, Row, grade_folder, temporary_sandbox_root
 from agentlib.course.grading.batch import EarlyPool
 from agentlib.course.grading.collect import find_submissions, printable, read_submission, who
 from agentlib.course.grading.commands import folder_problem
