@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from agentlib import answer, ask, run_agent
+from agentlib.course import try_it
 from agentlib.models import ScriptedModel
+from agentlib.watch import watch
 
 PACKAGE = Path(__file__).parent.parent / "agentlib"
 CORE = [
@@ -103,3 +105,20 @@ def test_no_module_of_the_core_keeps_anything_that_a_run_changes(name):
     kept.pop("__builtins__", None)
     run_agent(ScriptedModel([ask("look"), None, answer("done")]), {"look": lambda: {1}}, "Goal")
     assert {key: repr(vars(module)[key]) for key in kept} == kept
+
+
+def test_the_bounds_of_watch_and_try_it_go_by_their_first_names_too():
+    def loop(model, tools, goal, max_steps=10):
+        while True:
+            model([])
+
+    asks = lambda history: ask("look")  # noqa: E731
+    trace = watch(loop, asks, {}, "Goal", most_calls=3)
+    assert [event.kind for event in trace.events].count("ask") == 3
+    assert "asked the model 4 times" in try_it(loop, asks, {}, "Goal", most_calls=4)
+
+    def spins(model, tools, goal, max_steps=10):
+        while True:
+            pass
+
+    assert watch(spins, asks, {}, "Goal", most_lines=50).stopped == "ran too long"

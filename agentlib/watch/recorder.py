@@ -297,6 +297,8 @@ def watch(
     for name, given in (("run_agent", run_agent), ("model", model)):
         if not callable(given):
             raise TypeError(f"{name} is a function, but was {describe(given)}.")
+    max_calls = options.pop("most_calls", max_calls)  # as saved notebooks of the first form call it
+    max_lines = options.pop("most_lines", max_lines)
     loop = WatchedFunction(run_agent, options)
     if max_calls is None:
         needed = loop.max_steps + 1 if type(loop.max_steps) is int else 0

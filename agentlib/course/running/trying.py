@@ -28,6 +28,7 @@ def try_it(
     answer, is ended, and a sentence comes back that says so.
     options: what else the loop takes, such as max_steps. What the loop raises is raised here too.
     """
+    max_calls = options.pop("most_calls", max_calls)  # as saved notebooks of the first form call it
     calls = answered = 0
 
     def counted(*args: Any, **kwargs: Any) -> Any:
