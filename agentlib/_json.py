@@ -1,15 +1,18 @@
 """Values made ready for JSON, whatever a tool or a model has given, and short forms of them for messages."""
 
+import codecs
 import itertools
 import json
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
 from enum import Enum
+from numbers import Integral
+from types import SimpleNamespace
 from typing import Any, TypeGuard
 
-from pydantic_core import to_json
+from pydantic_core import to_json, to_jsonable_python
 
 __all__ = [
     "MAX_DEPTH",
@@ -20,8 +23,10 @@ __all__ = [
     "json_ready",
     "json_text",
     "make_plain",
+    "read_lines",
     "short",
     "text_of",
+    "utf8_length",
     "whole",
     "whole_number",
 ]
@@ -31,6 +36,9 @@ MAX_DIGITS = 4_000
 
 MAX_DEPTH = 50
 """Lists and dicts nested deeper than this are cut off when a result is made ready for JSON."""
+
+MAX_ITEMS = 100_000
+"""An array or a range with more values than this is shown in short: written out, it would fill the memory."""
 
 
 # --- short forms ------------------------------------------------------------------------------------
@@ -60,6 +68,11 @@ def whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def utf8_length(text: str) -> int:
+    """Count the bytes of a text in UTF-8: one for a letter of English, three for a character of Chinese."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
 def describe(value: object) -> str:
     """Name a value and its type, for an error message: `3.5 (float)`."""
     if value is None:
@@ -84,6 +97,21 @@ def whole_number(name: str, value: object, minimum: int = 1) -> int:
     return value
 
 
+# --- files of lines -----------------------------------------------------------------------------------
+
+
+def read_lines(data: bytes) -> list[bytes]:
+    """Split a file into its lines, without a UTF-8 mark in front and without empty lines at the end.
+
+    Editors put a mark in front, and leave out the last line break or add one.
+    """
+    data = data.removeprefix(codecs.BOM_UTF8)
+    lines = data.split(b"\n") if data else []
+    while len(lines) > 1 and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
 # --- ready for JSON ---------------------------------------------------------------------------------
 
 
@@ -91,8 +119,9 @@ def json_ready(value: object, more_depth: int = 0) -> tuple[Any, str, tuple[str,
     """Make a value ready for JSON: give a fresh copy, its JSON text, and notes on what had to be changed.
 
     more_depth: how many levels deeper than usual the value may be nested.
-    Tuples become lists, and keys that are no text become text, without a note. Nothing that a tool can
-    return makes this raise; only a KeyboardInterrupt passes through.
+    What has an obvious form in JSON gets it without a note: tuples, arrays of NumPy, models of pydantic, rows
+    of pandas or of a database; keys that are no text become text. Nothing that a tool can return makes this
+    raise; only a KeyboardInterrupt passes through.
     """
     try:
         copy = copy_plain(value, -more_depth)
@@ -169,24 +198,12 @@ def make_plain(value: Any, notes: list[str], depth: int, parents: tuple[int, ...
     try:
         if isinstance(value, Mapping):
             return _plain_dict(value, notes, depth, inside)
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, list) or (isinstance(value, tuple) and not hasattr(kind, "_asdict")):
             return [make_plain(item, notes, depth + 1, inside) for item in value]
         if isinstance(value, (set, frozenset)):
             notes.append(f"a {name} became a list")
             return [make_plain(item, notes, depth + 1, inside) for item in sorted(value, key=repr)]
-        if hasattr(kind, "__dataclass_fields__"):
-            notes.append(f"a {name} became a dict")
-            fields = sys.modules["dataclasses"].fields(value)
-            named = {field.name: getattr(value, field.name) for field in fields}
-            return _plain_dict(named, notes, depth, inside)
-        if isinstance(value, (bytes, bytearray)):
-            notes.append(f"{name} became text")
-            return bytes(value).decode("utf-8", errors="replace")
-        if isinstance(value, Enum):
-            return make_plain(value.value, notes, depth + 1, inside)
-        if isinstance(value, _shown_as_text()):
-            notes.append(f"a {name} became text")
-            return whole(str(value))
+        return make_plain(_plainer(value, kind, notes), notes, depth + 1, inside)
     except KeyboardInterrupt:
         raise
     except BaseException:
@@ -197,18 +214,71 @@ def make_plain(value: Any, notes: list[str], depth: int, parents: tuple[int, ...
     return f"<{name}>"
 
 
-_SHOWN_AS_TEXT = {
-    "datetime": ("date", "time", "timedelta"),
-    "decimal": ("Decimal",),
-    "pathlib": ("PurePath",),
-    "uuid": ("UUID",),
-}
+_OWN_FORMS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("_asdict", {}),  # named tuples, rows of SQLAlchemy
+    ("to_dict", {"orient": "records"}),  # frames of pandas: a dict for each row
+    ("to_dicts", {}),  # frames of Polars
+    ("to_dict", {}),
+    ("to_pylist", {}),  # tables of Arrow
+    ("tolist", {}),  # arrays and numbers of NumPy
+    ("to_list", {}),
+)
+"""Methods by which the values of well-known packages give themselves in Python's own types."""
 
 
-def _shown_as_text() -> tuple[type, ...]:
-    """List the classes whose values become text. Where a module is not loaded, no value is of its classes."""
-    loaded = [(sys.modules[name], classes) for name, classes in _SHOWN_AS_TEXT.items() if name in sys.modules]
-    return tuple(getattr(module, name) for module, names in loaded for name in names)
+def _plainer(value: Any, kind: type, notes: list[str]) -> Any:
+    """Give the obvious form of a value that is none of JSON's own; raises an exception if there is none."""
+    name = kind.__name__
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _bytes_in_words(bytes(value), name, notes)
+    if isinstance(value, Enum):
+        return value.value
+    if hasattr(kind, "__pydantic_serializer__") and hasattr(kind, "model_dump"):
+        try:
+            return value.model_dump(mode="json")
+        except ValueError:  # it holds what has no form of its own, such as bytes that are no text
+            return value.model_dump()
+    if hasattr(kind, "__dataclass_fields__"):
+        notes.append(f"a {name} became a dict")
+        return {field.name: getattr(value, field.name) for field in sys.modules["dataclasses"].fields(value)}
+    if hasattr(kind, "__attrs_attrs__"):
+        return {field.name: getattr(value, field.name) for field in kind.__attrs_attrs__}
+    if isinstance(value, SimpleNamespace):
+        return vars(value)
+    size = len(value) if kind is range else getattr(value, "size", 0)
+    if isinstance(size, Integral) and int(size) > MAX_ITEMS:
+        notes.append(f"a {name} of {size:,} values was shown in short")
+        return str(value)
+    if getattr(getattr(value, "dtype", None), "kind", "") == "M":
+        value = value.astype(str)  # its own form for days and times is a number, if they are very exact
+    for method, options in _OWN_FORMS:
+        if hasattr(kind, method):
+            try:
+                return getattr(value, method)(**options)
+            except TypeError:  # another method of that name
+                continue
+    if hasattr(kind, "keys") and hasattr(kind, "__getitem__"):  # such as rows of sqlite3
+        return {key: value[key] for key in value.keys()}  # noqa: SIM118  to go through it may give its values
+    if isinstance(value, (Sequence, Set, ValuesView)):
+        return list(value)
+    if hasattr(kind, "__fspath__"):
+        text = value.__fspath__()
+    elif isinstance(value, (Iterator, complex)):
+        raise TypeError  # an iterator is not drained: it may never end
+    else:
+        text = to_jsonable_python(value)
+    notes.append(f"a {name} became text")
+    return text
+
+
+def _bytes_in_words(data: bytes, name: str, notes: list[str]) -> str:
+    text = data.decode("utf-8-sig", errors="replace")
+    # A letter that was cut in two does no harm; what has more such places, or a nought, is no text.
+    if "\0" in text or text.count("\ufffd") * 100 > len(text):
+        notes.append(f"{name} that are no text were left out")
+        return f"<{len(data):,} bytes that are no text>"
+    notes.append(f"{name} became text")
+    return text
 
 
 def _plain_dict(

@@ -4,17 +4,31 @@ A model writes the name and the arguments, so both are checked like anything tha
 Whatever goes wrong becomes a result that the model can read.
 """
 
+import contextvars
+import functools
 import inspect
 import json
 import queue
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, get_type_hints, overload
+from types import CoroutineType, SimpleNamespace
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    NamedTuple,
+    NotRequired,
+    Optional,
+    Required,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
-from pydantic_core import ValidationError
-from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+from pydantic_core import PydanticKnownError, ValidationError
+from typing_extensions import TypedDict, Unpack  # pydantic needs this TypedDict before Python 3.12
 
 from agentlib._json import is_number
 from agentlib.errors import FatalToolError, ToolError, ToolTimeoutError, UnrunError
@@ -32,8 +46,19 @@ from agentlib.messages import (
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+    from pydantic.fields import FieldInfo
 
-__all__ = ["Tool", "ToolOutcome", "Worker", "failure", "read_tools", "run_tool", "tool", "words_of"]
+__all__ = [
+    "Tool",
+    "ToolOutcome",
+    "Worker",
+    "failure",
+    "name_of",
+    "read_tools",
+    "run_tool",
+    "tool",
+    "words_of",
+]
 
 
 @dataclass(frozen=True)
@@ -43,7 +68,7 @@ class Tool:
     name: what the model calls it by.
     function: called with the checked arguments by name.
     description: the first paragraph of the function's docstring.
-    schema: JSON Schema of the arguments, for a provider's API.
+    schema: JSON Schema of the arguments, for a provider's API. arguments: their check; None = none.
     risky: a person is asked before it runs.
     repeatable: the same call with the same result is normal work (polling, writes that answer "ok").
     timeout_seconds: how long the loop waits for it; None = no limit.
@@ -94,6 +119,8 @@ def tool(
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a `Tool` out of a function; works as a decorator with and without options.
 
+    A bound method, an object that can be called and a partial are functions too; what is bound in a partial
+    is not offered to the model and cannot be given by it. `*args` are offered as a list.
     name: what the model calls it by; None = the function's own name.
     risky, repeatable, timeout_seconds: see `Tool`.
     Raises TypeError if it is no function, is a coroutine function, has a parameter that cannot be
@@ -113,6 +140,10 @@ def tool(
 def _make_tool(
     function: Any, name: str | None, risky: bool, repeatable: bool, timeout_seconds: float | None
 ) -> Tool:
+    if isinstance(function, functools.partial) and isinstance(function.func, Tool):
+        inner = function.func
+        bound = functools.partial(inner.function, *function.args, **function.keywords)
+        function = _make_tool(bound, inner.name, inner.risky, inner.repeatable, inner.timeout_seconds)
     if isinstance(function, Tool):
         return replace(
             function,
@@ -125,19 +156,17 @@ def _make_tool(
         raise TypeError(f"A tool is a function, but {describe(function)} came.")
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{describe(function)} is written with `async def`; a tool is a plain function.")
-    own_name = name or getattr(function, "__name__", type(function).__name__)
+    own_name = name or name_of(function)
     if not isinstance(own_name, str) or not own_name or own_name == "<lambda>":
         raise TypeError(
             "A lambda has no name to call it by: write tool(..., name=...) or pass a dict of tools."
         )
-    doc = inspect.getdoc(function) or ""
-    arguments = _argument_check(function, own_name)
-    schema = _schema(arguments, own_name)
+    called, arguments = _with_check(function, own_name)
     return Tool(
         name=own_name,
-        function=function,
-        description=" ".join(doc.split("\n\n")[0].split()),
-        schema=schema,
+        function=called,
+        description=" ".join(_docstring(function).split("\n\n")[0].split()),
+        schema=_schema(arguments, own_name),
         risky=bool(risky),
         repeatable=bool(repeatable),
         timeout_seconds=timeout_seconds,
@@ -145,43 +174,151 @@ def _make_tool(
     )
 
 
-def _argument_check(function: Callable[..., Any], name: str) -> "TypeAdapter[Entry] | None":
-    """Build the check of the arguments from the signature; None if the function shows no signature."""
+def name_of(function: Any) -> Any:
+    """Give a function's own name, that of the function behind a partial, or the name of an object's class."""
+    if isinstance(function, functools.partial):
+        return vars(function).get("__name__") or name_of(function.func)
+    behind = getattr(function, "__wrapped__", None)
+    if behind is not None and not hasattr(behind, "__name__"):  # functools.wraps had no name to copy
+        return name_of(behind)
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _docstring(function: Any) -> str:
+    """Give a function's own words, or those of the function behind a partial or a wrapper."""
+    for layer in _layers(function):
+        behind = getattr(layer, "__wrapped__", None)
+        own = vars(layer).get("__doc__") if isinstance(layer, functools.partial) else layer.__doc__
+        if own and own == getattr(behind, "__doc__", None):
+            continue  # functools.wraps has copied it
+        call = type(layer).__call__
+        if inspect.isfunction(call) and call.__doc__:  # an object says more with its call than with its class
+            return inspect.getdoc(call) or ""
+        if own or not isinstance(layer, functools.partial):
+            return inspect.getdoc(layer) or ""
+    return ""
+
+
+def _layers(function: Any) -> Iterator[Any]:
+    """Give a function, then what stands behind it as long as that is a partial or a wrapper."""
+    while function is not None:
+        yield function
+        function = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
+
+
+# --- the check of the arguments ---------------------------------------------------------------------
+
+
+def _with_check(function: Any, name: str) -> tuple[Callable[..., Any], "TypeAdapter[Entry] | None"]:
+    """Build the check of the arguments from the signature; None if the function shows no signature.
+
+    Gives the function too, in a form that can be called by name alone.
+    """
     # Loaded when the first tool is made: to load it takes as long as all the rest of this package.
-    from pydantic import ConfigDict, PydanticUserError, TypeAdapter  # noqa: PLC0415
+    from pydantic import BeforeValidator, ConfigDict, PydanticUserError, TypeAdapter  # noqa: PLC0415
+    from pydantic.json_schema import SkipJsonSchema  # noqa: PLC0415
 
     try:
-        parameters = inspect.signature(function).parameters
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return None  # some functions written in C show none: they check their arguments themselves
+        return function, None  # some functions written in C show none: they check their arguments themselves
+    bound = {key for one in _layers(function) if isinstance(one, functools.partial) for key in one.keywords}
+    parameters = [parameter for key, parameter in signature.parameters.items() if key not in bound]
     try:
-        hints = get_type_hints(_hint_owner(function), include_extras=True)
+        hints = _hints(function, [parameter.name for parameter in parameters])
     except Exception as problem:
         raise TypeError(f"The types of tool {name} cannot be read: {problem}") from problem
     expected: dict[str, Any] = {}
+    fields: dict[str, FieldInfo] = {}
+    options: dict[str, Any] = {}
     extra: Any = "forbid"
-    for parameter in parameters.values():
+    by_name = True
+    for parameter in parameters:
+        key, hint = parameter.name, hints.get(parameter.name, Any)
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise TypeError(
-                f'Tool {name}: its parameter "{parameter.name}" cannot be given by name, '
+                f'Tool {name}: its parameter "{key}" cannot be given by name, '
                 "and tools are called by name. Take the / out of its signature."
             )
-        if parameter.kind is parameter.VAR_KEYWORD:
-            extra = "allow"
-        elif parameter.kind is not parameter.VAR_POSITIONAL:
-            hint = hints.get(parameter.name, Any)
-            expected[parameter.name] = hint if parameter.default is parameter.empty else NotRequired[hint]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            expected[key] = NotRequired[list[hint]]  # type: ignore[valid-type]
+            by_name = False
+        elif parameter.kind is parameter.VAR_KEYWORD and get_origin(hint) is Unpack:
+            expected |= _keys_of(*get_args(hint))
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            extra, options["extra_items"] = "allow", hint
+            refused = SkipJsonSchema[Annotated[Any, BeforeValidator(_refuse)]]
+            expected |= dict.fromkeys(bound, NotRequired[refused])
+        else:
+            expected[key], field = _expected(hint, parameter.default)
+            if field is not None:
+                fields[key] = field
     make: Any = TypedDict
-    shape = make(name, expected)
+    shape = make(name, expected, **options)
     # Strict: "140" is not taken for 140. The model is told instead, and learns what is wanted.
     shape.__pydantic_config__ = ConfigDict(extra=extra, strict=True, arbitrary_types_allowed=False)
     try:
-        return TypeAdapter(shape)
+        check: TypeAdapter[Entry] = TypeAdapter(shape)
     except PydanticUserError as problem:
         first_line = str(problem).splitlines()[0]
         raise TypeError(
             f"The arguments of tool {name} have a type that cannot be checked: {first_line}"
         ) from problem
+    return function if by_name and not fields else _called_by_name(function, signature, fields), check
+
+
+def _expected(hint: Any, default: Any) -> tuple[Any, "FieldInfo | None"]:
+    """Give the type that is expected for a parameter, and the field of pydantic that holds its default."""
+    from pydantic.fields import FieldInfo  # noqa: PLC0415  see above
+
+    field = None
+    if isinstance(default, FieldInfo) or any(isinstance(one, FieldInfo) for one in get_args(hint)[1:]):
+        if default is inspect.Parameter.empty:
+            field = FieldInfo.from_annotation(hint)
+        else:
+            field = FieldInfo.from_annotated_attribute(hint, default)
+        default = inspect.Parameter.empty if field.is_required() else field.default
+    if default is None:  # a model that gives null says the same
+        hint = Optional[hint]  # noqa: UP045  the types of a union written with | cannot be texts
+    if field is not None:
+        hint = Annotated[hint, field]
+    return hint if default is inspect.Parameter.empty else NotRequired[hint], field
+
+
+def _keys_of(shape: Any) -> dict[str, Any]:
+    """List what is expected for the keys of a TypedDict."""
+    keys = {}
+    for key, hint in get_type_hints(shape, include_extras=True).items():
+        if get_origin(hint) in (NotRequired, Required):
+            (hint,) = get_args(hint)
+        keys[key] = hint if key in shape.__required_keys__ else NotRequired[hint]
+    return keys
+
+
+def _refuse(value: object) -> object:
+    raise PydanticKnownError("extra_forbidden")
+
+
+def _called_by_name(
+    function: Callable[..., Any], signature: inspect.Signature, fields: Mapping[str, "FieldInfo"]
+) -> Callable[..., Any]:
+    """Make a function take its `*args` as a list, and the defaults that pydantic's fields hold."""
+    place = next((key for key, one in signature.parameters.items() if one.kind is one.VAR_POSITIONAL), None)
+    named = {key for key, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
+
+    @functools.wraps(function)
+    def called(*args: Any, **given: Any) -> Any:
+        bound = signature.bind_partial(*args)  # none, unless it is called by hand
+        bound.arguments |= {key: value for key, value in given.items() if key in named}
+        for key, field in fields.items():
+            if not field.is_required() and key not in bound.arguments:
+                bound.arguments[key] = field.get_default(call_default_factory=True)
+        if place in given:
+            bound.apply_defaults()  # of what stands before it
+        extra = {key: value for key, value in given.items() if key not in named}
+        return function(*bound.args, **bound.kwargs, **extra)
+
+    return called
 
 
 def _schema(arguments: "TypeAdapter[Entry] | None", name: str) -> Entry:
@@ -197,6 +334,17 @@ def _schema(arguments: "TypeAdapter[Entry] | None", name: str) -> Entry:
         ) from problem
     schema.pop("title", None)
     return schema
+
+
+def _hints(function: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Read the types of these parameters; others, such as the type of the result, may be unreadable."""
+    owner = _hint_owner(function)
+    written = getattr(owner, "__annotations__", {})
+    needed = SimpleNamespace(
+        __annotations__={name: written[name] for name in names if name in written},
+        __type_params__=getattr(owner, "__type_params__", ()),
+    )
+    return get_type_hints(needed, getattr(owner, "__globals__", {}), include_extras=True)
 
 
 def _hint_owner(function: Any) -> Any:
@@ -229,11 +377,14 @@ def read_tools(tools: object) -> dict[str, Tool]:
             f"tools is a dict of names and functions, or a list of functions, but was {describe(tools)}."
         )
     table: dict[str, Tool] = {}
-    for function in tools:
+    given = list(tools)
+    for function in given:
         made = _make_tool(function, None, False, False, None)
         if made.name in table:
+            other = list(table).index(made.name)
             raise ValueError(
-                f'Two tools are called "{made.name}". Give one another name: tool(..., name=...).'
+                f'Two tools are called "{made.name}": number {other + 1}, {describe(given[other])}, and '
+                f"number {len(table) + 1}, {describe(function)}. Give one another name: tool(..., name=...)."
             )
         table[made.name] = made
     return table
@@ -275,10 +426,7 @@ def run_tool(
             "unknown_tool", f'There is no tool called "{short(name, 80)}". Tools: {there}.', ran=False
         )
     try:
-        # Parsed anew from its text, so the tool gets a copy that it may change.
-        arguments = (
-            found.arguments.validator.validate_json(input_text) if found.arguments else json.loads(input_text)
-        )
+        arguments = _read_arguments(found, input_text)
     except ValidationError as problem:
         return failure("invalid_input", _what_is_wrong(problem, found), ran=False)
     except KeyboardInterrupt:
@@ -310,6 +458,25 @@ def run_tool(
         value = {"value": value, "note": f"Changed to fit JSON: {'; '.join(notes)}."}
         text = json_text(value)
     return ToolOutcome(value, text, ran=True, failed=is_error(value))
+
+
+def _read_arguments(found: Tool, text: str) -> Any:
+    """Read arguments from their JSON text, so that the tool gets a copy that it may change."""
+    if found.arguments is None:
+        return json.loads(text)
+    check = found.arguments.validator.validate_json
+    try:
+        return check(text)
+    except ValidationError as problem:
+        if problem.errors(include_url=False, include_context=False)[0]["type"] == "json_invalid":
+            raise
+    # Some servers write 3 as 3.0, which is a whole number in the schema that they were given.
+    return check(json.dumps(json.loads(text, parse_float=_without_point)))
+
+
+def _without_point(digits: str) -> float:
+    number = float(digits)
+    return int(number) if number.is_integer() else number
 
 
 def failure(code: str, message: str, *, ran: bool, failed: bool = True, fatal: bool = False) -> ToolOutcome:
@@ -373,17 +540,17 @@ class Worker:
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[Any] | None = None
+        self._thread: threading.Thread | None = None
 
     def run(self, function: Callable[..., Any], arguments: Entry, seconds: float) -> Any:
-        """Call the function in the thread; give what it returns, raise what it raises.
+        """Call the function in the thread, in a copy of the caller's context.
 
-        Raises ToolTimeoutError when it has given nothing after `seconds`.
+        Gives what it returns, raises what it raises. Raises ToolTimeoutError when it has given nothing after
+        `seconds`, and UnrunError if no thread can be started.
         """
-        if self._jobs is None:
-            self._jobs = queue.SimpleQueue()
-            threading.Thread(target=_work, args=(self._jobs,), name="agentlib tools", daemon=True).start()
+        jobs = self._running_jobs()
         done: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
-        self._jobs.put((function, arguments, done))
+        jobs.put((contextvars.copy_context(), function, arguments, done))
         try:
             # threading.TIMEOUT_MAX is about 292 years; a longer wait would raise.
             worked, value = done.get(timeout=min(seconds, threading.TIMEOUT_MAX))
@@ -397,6 +564,18 @@ class Worker:
             return value
         raise value
 
+    def _running_jobs(self) -> "queue.SimpleQueue[Any]":
+        # In a process that was forked off, the thread has stayed behind.
+        if self._jobs is None or self._thread is None or not self._thread.is_alive():
+            jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+            thread = threading.Thread(target=_work, args=(jobs,), name="agentlib tools", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as problem:
+                raise UnrunError(f"It was not run: {problem}.", "not_run") from problem
+            self._jobs, self._thread = jobs, thread
+        return self._jobs
+
     def _leave(self) -> None:
         """Let the thread end after its present job; the next job gets a new one."""
         if self._jobs is not None:
@@ -408,8 +587,8 @@ class Worker:
 
 def _work(jobs: "queue.SimpleQueue[Any]") -> None:
     while (job := jobs.get()) is not None:
-        function, arguments, done = job
+        context, function, arguments, done = job
         try:
-            done.put((True, function(**arguments)))
+            done.put((True, context.run(function, **arguments)))
         except BaseException as problem:
             done.put((False, problem))

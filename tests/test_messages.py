@@ -198,7 +198,7 @@ CHANGED = {
     "a frozen set of texts": (["a", "b"], "a frozenset became a list"),
     "not a number": ("nan", "nan became text"),
     "infinity in a list": (["inf", "-inf"], "inf became text"),
-    "bytes": ("\ufffd\x00ok", "bytes became text"),
+    "bytes": ("<4 bytes that are no text>", "bytes that are no text were left out"),
     "a bytearray": ("ok", "bytearray became text"),
     "an object": ("<object>", "nothing that JSON can hold"),
     "a class": ("<type>", "nothing that JSON can hold"),
@@ -467,7 +467,7 @@ def test_usage_is_read_from_every_kind_of_reply():
     usage = {"input_tokens": 12, "output_tokens": 3}
     for reply in (answer("done"), ask("look"), ask_together(ask("look")), answer(""), {"type": "odd"}):
         read = read_reply({**reply, "usage": usage}, 1)
-        assert read.usage == (12, 3)
+        assert read.usage == usage
         assert read.entry["usage"] == usage
 
 
