@@ -4,6 +4,8 @@ from collections.abc import Callable
 from sys import getrefcount
 from typing import Any, TypeVar
 
+from pydantic_core import to_json
+
 from agentlib.messages import Entry
 
 __all__ = ["History"]
@@ -41,6 +43,10 @@ class History:
         for entry in self.entries[known:]:
             list.append(self._view, _guard(entry, self._touched))
         return self._view
+
+    def json_text(self) -> str:
+        """Write the entries as JSON text."""
+        return to_json(self.entries).decode()
 
     def _new_view(self, copies: list[Entry]) -> "_GuardedList":
         view = _GuardedList(copies)

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 from agentlib._history import History
 from agentlib._json import whole_number
-from agentlib.costs import Usage, entry_tokens, tokens_for
+from agentlib.costs import Usage, entry_tokens, text_tokens, tokens_for
 from agentlib.memory import MIN_CHARS, trim
 from agentlib.messages import (
     MAX_ERROR_CHARS,
@@ -67,7 +68,8 @@ class Run:
     usage: tokens read and written. coins: entries read, summed over the calls.
     tool_runs: tools that really ran. errors: results that are errors (an unknown tool and refused
     arguments count here, not as runs), and replies of the wrong shape.
-    trace: the events. closing: the answer came from a closing call after the run had been stopped.
+    trace: the events; they share nothing with the history.
+    closing: the answer came from a closing call after the run had been stopped.
     """
 
     answer: str | None
@@ -86,6 +88,23 @@ class Run:
             f"Run(answer={self.answer!r}, stopped={str(self.stopped)!r}, steps={self.steps}, "
             f"tool_runs={self.tool_runs}, errors={self.errors}, entries={len(self.history)})"
         )
+
+
+class _HistoryOfRun:
+    """The history of a run: JSON text until somebody asks for it, as it takes as much room as the trace."""
+
+    def __get__(self, run: Run, kind: object = None) -> list[Entry]:
+        kept = vars(run)
+        if isinstance(kept["history"], str):
+            kept["history"] = json.loads(kept["history"])
+        history: list[Entry] = kept["history"]
+        return history
+
+    def __set__(self, run: Run, given: list[Entry] | str) -> None:
+        vars(run)["history"] = given
+
+
+Run.history = _HistoryOfRun()  # type: ignore[assignment]
 
 
 class Stop(Exception):
@@ -155,7 +174,6 @@ class RunState:
         self.reply: ReadReply | None = None
         self.running: ReadCall | None = None
         self.empty_replies = 0  # in a row
-        self.estimated = False
         self.answer: str | None = None
         self.reason = self.stopped = StopReason("")  # why it ends, and what was said of it at the end
         self.closing = False
@@ -169,7 +187,7 @@ class RunState:
     def begin(self) -> None:
         """Put the goal into the history."""
         entry = user(self.goal)
-        self.history.add(entry, tokens_for(len(self.goal)))
+        self.history.add(entry, text_tokens(self.goal))
         self._happened(Event("start", 0, entry))
 
     def check_limits(self) -> None:
@@ -185,7 +203,7 @@ class RunState:
         progress.steps += 1
         progress.coins += progress.next_entries
         read = None if self.read == self.history.entries else self.read
-        entries, tokens = progress.next_entries, progress.next_tokens
+        entries, tokens = progress.next_entries, progress.next_estimate
         text = "closing" if self.closing else ""
         self._happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read))
         try:
@@ -209,16 +227,20 @@ class RunState:
     def record_reply(self, reply: ReadReply) -> None:
         """Put the model's reply into the history, and count its tokens; a note says why it cannot be read."""
         progress, entry = self.progress, reply.entry
-        tokens = tokens_for(reply.chars)
+        tokens = tokens_for(reply.size)
         if self.closing:
             entry["closing"] = True
         self.reply = reply
         self.history.add(entry, tokens)
         if reply.usage is None:
-            read, written = progress.next_tokens, tokens
-            self.estimated = True
+            read, written = progress.next_estimate, tokens
+            progress.estimated = True
         else:
-            read, written = reply.usage
+            usage = progress.last_usage = Usage(**reply.usage)
+            progress.last_estimate = progress.next_estimate
+            read, written = usage.input_tokens, usage.output_tokens
+            progress.cached_tokens += usage.cached_tokens
+            progress.cache_write_tokens += usage.cache_write_tokens
         progress.input_tokens += read
         progress.output_tokens += written
         self.empty_replies = self.empty_replies + 1 if reply.kind == "empty" else 0
@@ -305,10 +327,12 @@ class RunState:
         if outcome.ran:
             progress.tool_runs += 1
             progress.tools_ran[call.tool] += 1
+            if not outcome.failed:
+                progress.tools_worked[call.tool] += 1
         if outcome.failed:
             progress.errors += 1
         entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}
-        self.history.add(entry, tokens_for(len(outcome.text)))
+        self.history.add(entry, text_tokens(outcome.text))
         text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
         self._happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran))
 
@@ -330,9 +354,7 @@ class RunState:
     def begin_closing(self) -> None:
         """Tell the model that its next reply is the last. Raises Stop if that call would break a limit."""
         self.closing = True
-        self._prepare_call()
-        self.progress.next_entries += 1
-        self.progress.next_tokens += tokens_for(len(CLOSING_NOTE))
+        self._prepare_call(CLOSING_NOTE)
         self._look_at([rule for rule in self.call_rules if not rule.allows_closing])
         self.note(CLOSING_NOTE)
         self._prepare_call()
@@ -348,8 +370,8 @@ class RunState:
                     answer=self.answer,
                     stopped=self.stopped,
                     steps=progress.steps,
-                    history=self.history.entries,
-                    usage=Usage(progress.input_tokens, progress.output_tokens, self.estimated),
+                    history=self.history.json_text(),  # type: ignore[arg-type]
+                    usage=progress.usage,
                     tool_runs=progress.tool_runs,
                     errors=progress.errors,
                     coins=progress.coins,
@@ -375,7 +397,7 @@ class RunState:
     def note(self, text: str) -> None:
         """Add a note for the model to read."""
         entry = user(text)
-        self.history.add(entry, tokens_for(len(text)))
+        self.history.add(entry, text_tokens(text))
         self._happened(Event("note", self.progress.steps, entry))
 
     def _happened(self, event: Event) -> None:
@@ -390,20 +412,22 @@ class RunState:
                     raise
                 self.said_late = f"on_event raised at the very end: {words_of(problem)}"
 
-    def _prepare_call(self) -> None:
-        """Find out what the next call would read."""
+    def _prepare_call(self, note: str = "") -> None:
+        """Find out what the next call would read. note: what will stand in the history before it."""
         progress = self.progress
         if self.memory is None:
-            progress.next_entries = len(self.history.entries)
-            progress.next_tokens = self.history.tokens
+            entries, tokens = len(self.history.entries), self.history.tokens
         else:
             self.read = _read_memory(self.memory, self.history.view())
-            progress.next_entries = len(self.read)
+            entries = len(self.read)
             try:
-                progress.next_tokens = sum(map(entry_tokens, self.read))
+                tokens = sum(map(entry_tokens, self.read))
             except Exception as problem:
                 words = words_of(problem)
                 raise TypeError(f"memory gives entries that cannot be read: {words}.") from problem
+        if note:
+            entries, tokens = entries + 1, tokens + text_tokens(note)
+        progress.next_entries, progress.next_estimate = entries, tokens
 
     def _look_at(self, call_rules: Sequence[StopRule]) -> None:
         for rule in call_rules:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentlib._json import is_number
+from agentlib._json import is_number, utf8_length
 from agentlib.messages import Entry, calls_in, describe, json_text
 
 __all__ = [
@@ -19,10 +19,12 @@ __all__ = [
     "entry_tokens",
     "equal_tokens_per_step",
     "estimate_tokens",
+    "next_reading",
     "read_append_only",
     "read_changed_top",
     "read_replaced_results",
     "read_uncached",
+    "text_tokens",
     "tokens_for",
     "tokens_read_at",
     "tokens_read_total",
@@ -33,7 +35,8 @@ __all__ = [
 CHARS_PER_TOKEN = 4
 """Rule of thumb for English text: one token is about four characters.
 
-Source: OpenAI Help Center, "What are tokens and how to count them?". Other languages and code differ.
+Source: OpenAI Help Center, "What are tokens and how to count them?". Other languages and code differ. Here
+a character counts as often as it has bytes in UTF-8, so that one of Chinese, with three, is 0.75 tokens.
 """
 
 
@@ -43,11 +46,28 @@ class Usage:
 
     input_tokens: tokens read, summed over all model calls. output_tokens: tokens written.
     estimated: True if at least one call was estimated, because its reply carried no usage.
+    cached_tokens, cache_write_tokens: the parts of the input tokens that the provider read from its cache,
+    and wrote to it; they have prices of their own.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     estimated: bool = False
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.estimated or other.estimated,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={value}" for name, value in vars(self).items() if value or "cache" not in name]
+        return f"Usage({', '.join(shown)})"
 
     @property
     def total_tokens(self) -> int:
@@ -61,7 +81,8 @@ class Price:
 
     input_usd: for tokens read. output_usd: for tokens written.
     source, date: where and when the price was looked up.
-    cached_input_usd: for tokens read from the provider's cache; None = no other price than `input_usd`.
+    cached_input_usd, cache_write_usd: for tokens read from the provider's cache, and for tokens read and
+    written to it; None = no other price than `input_usd`.
     Raises ValueError if a price is not a number from 0 up, or if source or date is no text or blank.
     """
 
@@ -70,11 +91,12 @@ class Price:
     source: str
     date: str
     cached_input_usd: float | None = None
+    cache_write_usd: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("input_usd", "output_usd", "cached_input_usd"):
+        for name in ("input_usd", "output_usd", "cached_input_usd", "cache_write_usd"):
             value = getattr(self, name)
-            if value is None and name == "cached_input_usd":
+            if value is None and "cache" in name:
                 continue
             if not is_number(value) or not 0 <= value < math.inf:
                 raise ValueError(f"{name} is a number of USD from 0 up, but was {describe(value)}.")
@@ -85,29 +107,69 @@ class Price:
                     f"{name} says where or when the price was looked up, but was {describe(value)}."
                 )
 
-    def usd(self, input_tokens: float, output_tokens: float = 0, cached_tokens: float = 0) -> float:
+    def usd(
+        self,
+        input_tokens: float,
+        output_tokens: float = 0,
+        cached_tokens: float = 0,
+        cache_write_tokens: float = 0,
+    ) -> float:
         """Price of so many tokens, in USD.
 
-        cached_tokens: how many of the input tokens were read from a cache. Raises ValueError if a number is
-        below 0, or if there are more cached tokens than input tokens.
+        cached_tokens, cache_write_tokens: how many of the input tokens were read from a cache, and written to
+        it. Raises ValueError if a number is below 0, or if there are more of these than input tokens.
         """
         for name, tokens in (("input_tokens", input_tokens), ("output_tokens", output_tokens)):
             if not tokens >= 0:  # so that no number at all (nan) is refused as well
                 raise ValueError(f"{name} is a number from 0 up, but was {describe(tokens)}.")
-        if not 0 <= cached_tokens <= input_tokens:
+        fresh_tokens = input_tokens - cached_tokens - cache_write_tokens
+        if not (cached_tokens >= 0 and cache_write_tokens >= 0 and fresh_tokens >= 0):
             raise ValueError(
-                f"cached_tokens is a part of the {input_tokens:,} input tokens, but was {cached_tokens:,}."
+                f"What a cache gives and keeps is a part of the {input_tokens:,} input tokens, "
+                f"but was {cached_tokens:,} and {cache_write_tokens:,}."
             )
         cached_usd = self.input_usd if self.cached_input_usd is None else self.cached_input_usd
-        fresh_tokens = input_tokens - cached_tokens
+        write_usd = self.input_usd if self.cache_write_usd is None else self.cache_write_usd
         return (
-            fresh_tokens * self.input_usd + cached_tokens * cached_usd + output_tokens * self.output_usd
+            fresh_tokens * self.input_usd
+            + cached_tokens * cached_usd
+            + cache_write_tokens * write_usd
+            + output_tokens * self.output_usd
         ) / 1_000_000
+
+    def cost(self, usage: Usage) -> float:
+        """Price of what a run, or a call, has read and written, in USD."""
+        return self.usd(
+            usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens
+        )
+
+
+def next_reading(last: Usage | None, then: int, now: int) -> Usage:
+    """Say what the next call will read: what the provider has counted for the last one, and what is new.
+
+    last: the provider's figures; None = it has not said. then, now: our own estimates of what the last call
+    has read, and of what the next one will.
+    A cache gives and keeps as much as in the last call, and keeps what is new too; in a history that has
+    become shorter it finds nothing.
+    """
+    if last is None:
+        return Usage(now, estimated=True)
+    tokens = max(last.input_tokens + now - then, 1)
+    cached = min(last.cached_tokens, tokens) if now >= then else 0
+    written = (
+        min(last.cache_write_tokens + max(now - then, 0), tokens - cached) if last.cache_write_tokens else 0
+    )
+    return Usage(tokens, 0, True, cached, written)
 
 
 def tokens_for(chars: int) -> int:
-    """Estimate tokens from a count of characters: a quarter, rounded up, at least 1."""
+    """Estimate tokens from a count of characters, or of bytes in UTF-8: a quarter, rounded up, at least 1."""
     return (chars + CHARS_PER_TOKEN - 1) // CHARS_PER_TOKEN or 1
+
+
+def text_tokens(text: str) -> int:
+    """Estimate the tokens of a text that stands in a history entry; at least 1."""
+    return tokens_for(utf8_length(text))
 
 
 def estimate_tokens(value: str | Mapping[str, Any] | Iterable[Entry]) -> int:
@@ -117,7 +179,7 @@ def estimate_tokens(value: str | Mapping[str, Any] | Iterable[Entry]) -> int:
     result as JSON text; at least 1 token an entry. A provider's own `usage` is exact and replaces it.
     """
     if isinstance(value, str):
-        return tokens_for(len(value)) if value else 0
+        return text_tokens(value) if value else 0
     if isinstance(value, Mapping):
         return entry_tokens(dict(value))
     return sum(entry_tokens(dict(entry)) for entry in value)
@@ -125,12 +187,12 @@ def estimate_tokens(value: str | Mapping[str, Any] | Iterable[Entry]) -> int:
 
 def entry_tokens(entry: Entry) -> int:
     """Estimate the tokens of one history entry."""
-    chars = len(entry.get("text") or "")
+    texts = [entry.get("text") or ""]
     for call in calls_in(entry):
-        chars += len(call["tool"] or "") + len(json_text(call["input"]))
+        texts += [call["tool"] or "", json_text(call["input"])]
     if "result" in entry:
-        chars += len(json_text(entry["result"]))
-    return tokens_for(chars)
+        texts.append(json_text(entry["result"]))
+    return tokens_for(sum(map(utf8_length, texts)))
 
 
 def tokens_read_at(call: int, tokens_per_step: float) -> float:

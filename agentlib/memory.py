@@ -7,6 +7,7 @@ import copy
 import functools
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentlib._json import is_number, whole_number
-from agentlib.costs import estimate_tokens
+from agentlib.costs import Usage, estimate_tokens, next_reading
 from agentlib.errors import SummaryError, ToolError, WindowError
 from agentlib.messages import (
     Entry,
@@ -25,6 +26,7 @@ from agentlib.messages import (
     is_error,
     is_reply,
     json_text,
+    read_usage,
     user,
 )
 from agentlib.tools import Tool, tool, words_of
@@ -46,6 +48,9 @@ __all__ = [
 MIN_CHARS = 40
 """The smallest limit for `trim`, in characters: the note in the middle needs about 30 of them."""
 
+MIN_ERROR_CHARS = 60
+"""From this limit on an error with a note in its message fits as JSON text."""
+
 SUMMARY_WORDS = "Summary of earlier steps: "
 """How the note begins that stands where `compact` has taken steps out."""
 
@@ -61,7 +66,8 @@ def trim(result: Any, max_chars: int, keep: Iterable[str] | None = None) -> Any:
     max_chars: the most characters, from 40 up. A text counts as it is, anything else as its JSON text.
     keep: the fields to pick from a dict, or from each dict in a list; None = all.
     A result that fits comes back as it is. One that does not comes back as text, with a note in the middle
-    of how many characters are left out. An error stays an error: only its words are cut.
+    of how many characters are left out. An error stays an error; what it holds beside its message goes into
+    the message. From 60 characters on it keeps to `max_chars` as JSON text; with less, only its words count.
     Raises ValueError for a wrong `max_chars`, TypeError if `keep` is no list of names.
     """
     whole_number("max_chars", max_chars, minimum=MIN_CHARS)
@@ -105,10 +111,34 @@ def _pick(result: Any, names: list[str]) -> Any:
 
 
 def _shorter_error(result: Entry, max_chars: int) -> Entry:
-    if "message" not in result:
-        return {"error": _both_ends(result["error"], max_chars)}
-    code = _both_ends(result["error"], max_chars // 2)
-    return {"error": code, "message": _both_ends(str(result["message"]), max_chars - len(code))}
+    rest = {name: value for name, value in result.items() if name != "error"}
+    message = rest.pop("message", "")
+    words = [message if isinstance(message, str) else json_text(message), json_text(rest) if rest else ""]
+    code, text = result["error"], " ".join(filter(None, words))
+    if max_chars < MIN_ERROR_CHARS:
+        code = _both_ends(code, max_chars // 2 if text else max_chars)
+        return (
+            {"error": code, "message": _both_ends(text, max_chars - len(code))} if text else {"error": code}
+        )
+    if not text:
+        return _fitting(lambda part: {"error": part}, code, max_chars)
+    shorter = _fitting(lambda part: {"error": code, "message": part}, text, max_chars)
+    if len(json_text(shorter)) <= max_chars:
+        return shorter
+    # The code takes all the room: only its first letters stay, and the whole of it goes before the message.
+    letters = "".join(filter(str.isalnum, code[: max_chars // 10]))
+    return _fitting(lambda part: {"error": letters, "message": part}, f"{code}: {text}", max_chars)
+
+
+def _fitting(make: Callable[[str], Entry], text: str, max_chars: int) -> Entry:
+    """Make an error with as much of both ends of a text as fits as JSON text; at least with the note."""
+    kept = min(len(text), max_chars)
+    while True:
+        made = make(_ends(text, kept))
+        over = len(json_text(made)) - max_chars
+        if over <= 0 or not kept:
+            return made
+        kept = max(0, kept - max(1, over // 6))  # a character takes up to six in JSON text
 
 
 def _both_ends(text: str, max_chars: int) -> str:
@@ -117,14 +147,23 @@ def _both_ends(text: str, max_chars: int) -> str:
         return text
     # The note says how much is left out, and takes room itself; its longest form settles how much.
     room = max_chars - len(_left_out(len(text)))
-    if room < 2:
-        return text[:max_chars]
-    head, tail = room - room // 2, room // 2
-    return text[:head] + _left_out(len(text) - room) + text[-tail:]
+    return _ends(text, room) if room > 1 else text[:max_chars]
+
+
+def _ends(text: str, kept: int) -> str:
+    """Keep so many characters of a text, half of them at each end, and say how many are left out."""
+    if kept >= len(text):
+        return text
+    note = _left_out(len(text) - kept)
+    return text[: kept - kept // 2] + note + text[len(text) - kept // 2 :] if kept else note.strip()
 
 
 def _left_out(chars: int) -> str:
     return f" [{chars} characters left out] "
+
+
+_NOTE = re.compile(r"\[\d+ characters left out\]")
+"""What stands in the place of a result that was cleared."""
 
 
 # --- compact: whole steps only ----------------------------------------------------------------------
@@ -178,7 +217,8 @@ def compact(history: list[Entry], keep_steps: int, summarise: Summarise) -> list
 def clear_results(history: list[Entry], keep_steps: int) -> list[Entry]:
     """Replace the results of all but the last `keep_steps` steps by a note of their length; give a new list.
 
-    The requests stay, so the model sees what it has asked. Results that are shorter than the note stay too.
+    The requests stay, so the model sees what it has asked. Results that are no longer than the note stay too,
+    so that a second time changes nothing and no history grows.
     Raises ValueError if `keep_steps` is no whole number from 0 up.
     """
     whole_number("keep_steps", keep_steps, minimum=0)
@@ -189,18 +229,20 @@ def clear_results(history: list[Entry], keep_steps: int) -> list[Entry]:
 
 
 def _without_result(entry: Entry) -> Entry:
-    if "result" not in entry:
+    result = entry.get("result")
+    if isinstance(result, str) and _NOTE.fullmatch(result):
         return entry
-    chars = len(json_text(entry["result"]))
+    chars = len(json_text(result))
     note = _left_out(chars).strip()
-    return entry if chars <= len(note) else {**entry, "result": note}
+    return entry if chars <= len(json_text(note)) else {**entry, "result": note}
 
 
 @dataclass
 class CompactWhenFull:
     """Memory for `run_agent(..., memory=...)`: summarises old steps, and only when the window is filling.
 
-    window_tokens: what the model's window holds, in estimated tokens.
+    window_tokens: what the model's window holds. What a call will read is what the provider has counted for
+    the last one, if the replies say so ("usage"), and our estimate of what is new.
     keep_steps: how many of the last steps stay word for word.
     summarise(entries) -> str: see `compact`; often a model call.
     full_at: the part of the window that may fill up before a summary is made, above 0 and up to 1.
@@ -221,6 +263,10 @@ class CompactWhenFull:
     problems: list[str] = field(default_factory=list, init=False)
     _replaced: list[Entry] = field(default_factory=list, init=False, repr=False)
     _note: list[Entry] = field(default_factory=list, init=False, repr=False)
+    _asked: tuple[int, int] = field(default=(0, 0), init=False, repr=False)
+    """How long the history was at the last call, and our estimate of what was read then."""
+    _counted: tuple[Usage | None, int] = field(default=(None, 0), init=False, repr=False)
+    """The provider's figures for a call, and our estimate of what that call has read."""
 
     def __post_init__(self) -> None:
         whole_number("window_tokens", self.window_tokens)
@@ -231,16 +277,24 @@ class CompactWhenFull:
             raise TypeError(f"summarise is a function, but was {describe(self.summarise)}.")
 
     def __call__(self, history: list[Entry]) -> list[Entry]:
-        if history[: len(self._replaced)] != self._replaced:  # the history of another run
-            self._replaced, self._note = [], []
+        length, estimate = self._asked
+        if history[: len(self._replaced)] != self._replaced or len(history) < length:  # of another run
+            self._replaced, self._note, self._counted = [], [], (None, 0)
+        elif length < len(history) and is_reply(history[length]):
+            usage = read_usage(history[length].get("usage"))
+            self._counted = (Usage(**usage), estimate) if usage else self._counted
         read = self._with_note(history)
-        if estimate_tokens(read) > self.full_at * self.window_tokens:
+        if self._tokens(read) > self.full_at * self.window_tokens:
             self._shorten(read, history)
             read = self._with_note(history)
-        tokens = estimate_tokens(read)
+        tokens = self._tokens(read)
         if tokens > self.window_tokens:
             raise self._too_long(history, tokens)
+        self._asked = len(history), estimate_tokens(read)
         return read
+
+    def _tokens(self, read: list[Entry]) -> int:
+        return next_reading(*self._counted, estimate_tokens(read)).input_tokens
 
     def _with_note(self, history: list[Entry]) -> list[Entry]:
         if not self._note:
@@ -347,7 +401,7 @@ class Scratchpad:
     def notes(self) -> dict[str, str]:
         """Give the notes by title. Raises ToolError if the file cannot be read or holds something else."""
         try:
-            notes = json.loads(self.path.read_text(encoding="utf-8"))
+            notes = json.loads(self.path.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as problem:

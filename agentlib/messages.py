@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
-from agentlib._json import copy_plain, describe, json_ready, json_text, make_plain, short, text_of, whole
+from agentlib._json import (
+    copy_plain,
+    describe,
+    json_ready,
+    json_text,
+    make_plain,
+    short,
+    text_of,
+    utf8_length,
+    whole,
+)
 
 __all__ = [
     "MAX_ERROR_CHARS",
@@ -43,6 +53,7 @@ __all__ = [
     "json_text",
     "read_history",
     "read_reply",
+    "read_usage",
     "short",
     "user",
     "whole",
@@ -61,12 +72,14 @@ MAX_TOKENS = 10**15
 class ReplyUsage(TypedDict):
     """Tokens that the provider counted for one call: `input_tokens` read, `output_tokens` written.
 
-    cached_tokens: the part of the input tokens that was read from a cache, if the provider says so.
+    cached_tokens, cache_write_tokens: the parts of the input tokens that were read from a cache, and written
+    to one, if the provider says so.
     """
 
     input_tokens: int
     output_tokens: int
     cached_tokens: NotRequired[int]
+    cache_write_tokens: NotRequired[int]
 
 
 class UserEntry(TypedDict):
@@ -339,16 +352,16 @@ class ReadReply(NamedTuple):
     """A reply after the check.
 
     kind: "answer", "calls", "empty" or "invalid".
-    entry: what goes into the history. chars: its length in characters, for the count of tokens.
-    calls: the requests. usage: tokens (read, written) as the provider counted them, or None.
+    entry: what goes into the history. size: its length in UTF-8, for the count of tokens.
+    calls: the requests. usage: tokens as the provider counted them (see `ReplyUsage`), or None.
     problem: what is wrong with a reply of the wrong shape, in words for the model.
     """
 
     kind: str
     entry: Entry
-    chars: int
+    size: int
     calls: tuple[ReadCall, ...] = ()
-    usage: tuple[int, int] | None = None
+    usage: ReplyUsage | None = None
     problem: str = ""
 
 
@@ -369,8 +382,8 @@ class RecordedReply(dict[str, Any]):
         """Give what `read_reply` gave for it."""
         entry = copy_plain(dict(self))
         usage = _take_usage(entry) if "usage" in entry else None
-        chars = len(str(entry.get("text", "")))
-        return ReadReply(entry["type"], entry, chars, usage=usage, problem=self.problem)
+        size = utf8_length(str(entry.get("text", "")))
+        return ReadReply(entry["type"], entry, size, usage=usage, problem=self.problem)
 
 
 SHAPES = (
@@ -431,7 +444,7 @@ def _read(copy: Any, reply: Any, step: int, plain: bool) -> ReadReply:
 
 
 def _read_single(
-    copy: Entry, kind: object, usage: tuple[int, int] | None, step: int, changes: tuple[str, ...]
+    copy: Entry, kind: object, usage: ReplyUsage | None, step: int, changes: tuple[str, ...]
 ) -> ReadReply:
     problem = "" if kind in ("tool", "answer") else f'its "type" must be "tool", but was {describe(kind)}'
     name = copy.get("id")
@@ -440,12 +453,12 @@ def _read_single(
     call = _read_call(name, copy, problem, changes)
     # Whatever an adapter put beside the request (a signature, say) is kept.
     entry = {**copy, "role": "model", "type": "tool", "id": name, "input": call.input}
-    chars = len(call.tool) + len(call.input_text) + _tidy(entry, ("calls",))
-    return ReadReply("calls", entry, chars, (call,), usage)
+    size = utf8_length(call.tool + call.input_text) + _tidy(entry, ("calls",))
+    return ReadReply("calls", entry, size, (call,), usage)
 
 
 def _read_batch(
-    copy: Entry, calls: list[Any], usage: tuple[int, int] | None, step: int, changes: list[tuple[str, ...]]
+    copy: Entry, calls: list[Any], usage: ReplyUsage | None, step: int, changes: list[tuple[str, ...]]
 ) -> ReadReply:
     for number, call in enumerate(calls, start=1):
         if not isinstance(call, dict) or not isinstance(call.get("tool"), str):
@@ -459,14 +472,14 @@ def _read_batch(
         for call, given in zip(read, calls, strict=True)
     ]
     entry = {**copy, "role": "model", "type": "tools", "calls": stored}
-    chars = _tidy(entry, ("tool", "input", "id"))
+    size = _tidy(entry, ("tool", "input", "id"))
     for call in read:
-        chars += len(call.tool) + len(call.input_text)
-    return ReadReply("calls", entry, chars, tuple(read), usage)
+        size += utf8_length(call.tool + call.input_text)
+    return ReadReply("calls", entry, size, tuple(read), usage)
 
 
 def _tidy(entry: Entry, out_of_place: tuple[str, ...]) -> int:
-    """Take out what does not belong into this kind of entry; give the length of its text in characters.
+    """Take out what does not belong into this kind of entry; give the length of its text in UTF-8.
 
     Raises an exception if the rest cannot be written as JSON text.
     """
@@ -478,9 +491,7 @@ def _tidy(entry: Entry, out_of_place: tuple[str, ...]) -> int:
         text_of(entry)
     text = entry.get("text", "")
     if isinstance(text, str):
-        if not text.isascii():
-            text.encode()
-        return len(text)
+        return len(text) if text.isascii() else len(text.encode())
     del entry["text"]
     return 0
 
@@ -547,28 +558,38 @@ def _with_sorted_keys(value: Any) -> Any:
     return value
 
 
-def _take_usage(copy: Entry) -> tuple[int, int] | None:
-    """Take the two token counts out of a reply; anything but two whole numbers from 0 up is dropped."""
-    usage = copy["usage"]
-    if isinstance(usage, dict):
-        read, written = usage.get("input_tokens"), usage.get("output_tokens")
-        if _is_count(read) and _is_count(written):
-            return read, written
-    del copy["usage"]
-    return None
+def _take_usage(copy: Entry) -> ReplyUsage | None:
+    """Take the token counts out of a reply; what counts nothing is dropped."""
+    usage = read_usage(copy["usage"])
+    if usage is None:
+        del copy["usage"]
+    return usage
+
+
+def read_usage(usage: object) -> ReplyUsage | None:
+    """Read what a provider has counted for a call; None if it cannot be true: each call reads something."""
+    if not isinstance(usage, dict):
+        return None
+    read, written = usage.get("input_tokens"), usage.get("output_tokens")
+    if not (_is_count(read) and _is_count(written) and read):
+        return None
+    counted: ReplyUsage = {"input_tokens": read, "output_tokens": written}
+    if _is_count(cached := usage.get("cached_tokens")):
+        counted["cached_tokens"] = min(cached, read)
+    if _is_count(kept := usage.get("cache_write_tokens")):
+        counted["cache_write_tokens"] = min(kept, read - counted.get("cached_tokens", 0))
+    return counted
 
 
 def _is_count(tokens: object) -> TypeGuard[int]:
     return type(tokens) is int and 0 <= tokens <= MAX_TOKENS
 
 
-def _invalid(problem: str, reply: object, usage: tuple[int, int] | None = None) -> ReadReply:
+def _invalid(problem: str, reply: object, usage: ReplyUsage | None = None) -> ReadReply:
     text = short(reply, 200)
     entry = _with_usage({"role": "model", "type": "invalid", "text": text}, usage)
-    return ReadReply("invalid", entry, len(text), usage=usage, problem=problem)
+    return ReadReply("invalid", entry, utf8_length(text), usage=usage, problem=problem)
 
 
-def _with_usage(entry: Entry, usage: tuple[int, int] | None) -> Entry:
-    if usage is not None:
-        entry["usage"] = {"input_tokens": usage[0], "output_tokens": usage[1]}
-    return entry
+def _with_usage(entry: Entry, usage: ReplyUsage | None) -> Entry:
+    return entry if usage is None else {**entry, "usage": usage}

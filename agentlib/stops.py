@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from agentlib._history import History
 from agentlib._json import is_number, whole_number
-from agentlib.costs import Price
+from agentlib.costs import Price, Usage, next_reading
 from agentlib.messages import Entry, ReadCall, describe, whole
 
 __all__ = [
@@ -93,9 +93,13 @@ class Progress:
 
     goal: what the user wants. record: the history; `history` gives a copy that a rule may change.
     steps: model calls made. tool_runs: tools that really ran. errors: results that are errors.
-    coins: entries read, summed over the calls. input_tokens, output_tokens: tokens read and written.
-    next_entries, next_tokens: what the next call would read, in entries and in (estimated) tokens.
-    tools_ran: how often each tool ran, by name. clock: gives seconds; started: the clock at the start.
+    coins: entries read, summed over the calls. input_tokens, output_tokens, cached_tokens,
+    cache_write_tokens, estimated: as in `Usage`, which `usage` gives.
+    next_entries, next_estimate: what the next call would read, in entries and in tokens by our own estimate.
+    last_usage, last_estimate: what the provider has last counted for a call (None = it has not), and our own
+    estimate of what that call has read. From these comes `next_usage`.
+    tools_ran, tools_worked: how often each tool ran, and gave no error, by name.
+    clock: gives seconds; started: the clock at the start.
     """
 
     goal: str
@@ -108,14 +112,37 @@ class Progress:
     coins: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    estimated: bool = False
     next_entries: int = 0
-    next_tokens: int = 0
+    next_estimate: int = 0
+    last_usage: Usage | None = None
+    last_estimate: int = 0
     tools_ran: Counter[str] = field(default_factory=Counter)
+    tools_worked: Counter[str] = field(default_factory=Counter)
 
     @property
     def history(self) -> list[Entry]:
         """The entries so far."""
         return self.record.view()
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens read and written so far."""
+        return Usage(
+            self.input_tokens, self.output_tokens, self.estimated, self.cached_tokens, self.cache_write_tokens
+        )
+
+    @property
+    def next_usage(self) -> Usage:
+        """What the next call would read: the provider's figures for the last call, and what is new."""
+        return next_reading(self.last_usage, self.last_estimate, self.next_estimate)
+
+    @property
+    def next_tokens(self) -> int:
+        """Tokens that the next call would read."""
+        return self.next_usage.input_tokens
 
     @property
     def seconds(self) -> float:
@@ -192,7 +219,7 @@ class StepLimit(StopRule):
 
 @dataclass(frozen=True)
 class TokenBudget(StopRule):
-    """At most `tokens` read and written, counting the estimate of what the next call will read."""
+    """At most `tokens` read and written, counting what the next call will read (`Progress.next_usage`)."""
 
     tokens: int
     order = 2
@@ -201,7 +228,7 @@ class TokenBudget(StopRule):
         whole_number("tokens", self.tokens)
 
     def before_call(self, run: Progress) -> str | None:
-        used = run.input_tokens + run.output_tokens
+        used = run.usage.total_tokens
         if used + run.next_tokens > self.tokens:
             detail = f"{used} of {self.tokens} tokens used, and the next call would read {run.next_tokens}"
             return StopReason(TOKEN_BUDGET, detail)
@@ -229,7 +256,7 @@ class CoinBudget(StopRule):
 
 @dataclass(frozen=True)
 class CostBudget(StopRule):
-    """At most `usd`, at `price`, counting the estimate of what the next call will read."""
+    """At most `usd`, at `price`, counting what the next call will read (`Progress.next_usage`)."""
 
     usd: float
     price: Price
@@ -241,9 +268,9 @@ class CostBudget(StopRule):
             raise TypeError(f"price is an agentlib.costs.Price, but was {describe(self.price)}.")
 
     def before_call(self, run: Progress) -> str | None:
-        used = self.price.usd(run.input_tokens, run.output_tokens)
+        used = self.price.cost(run.usage)
         # The comparison leaves room for the rounding of binary fractions, a billionth of a dollar.
-        if self.price.usd(run.input_tokens + run.next_tokens, run.output_tokens) > self.usd + 1e-9:
+        if self.price.cost(run.usage + run.next_usage) > self.usd + 1e-9:
             return StopReason(
                 COST_BUDGET, f"{used:.6f} of {self.usd} USD used, and the next call would go over"
             )
@@ -286,7 +313,7 @@ class TooManyErrors(StopRule):
 
 @dataclass(frozen=True)
 class ToolCalled(StopRule):
-    """Stops once the tool called `name` has run."""
+    """Stops once the tool called `name` has worked: a run that gave an error does not count."""
 
     name: str
 
@@ -295,7 +322,7 @@ class ToolCalled(StopRule):
             raise TypeError(f"name is the name of a tool, but was {describe(self.name)}.")
 
     def before_call(self, run: Progress) -> str | None:
-        return StopReason(TOOL_CALLED, f"{self.name} has run") if run.tools_ran[self.name] else None
+        return StopReason(TOOL_CALLED, f"{self.name} has worked") if run.tools_worked[self.name] else None
 
 
 class Flag(Protocol):

@@ -140,7 +140,9 @@ def test_a_cost_budget_stops_at_the_call_that_would_go_over_and_not_at_the_one_t
     price = Price(10.0, 100.0, "made up", "2025-11-03")
     once = price.usd(100, 10)
     free = run_agent(model, [look], "Goal", 2)
-    next_call = price.usd(free.trace.events[-1].tokens + estimate_tokens(free.history[:3]))
+    next_call = price.usd(
+        100 + estimate_tokens(free.history[1:3])
+    )  # what the first call read, and what is new
     fits = run_agent(model, [look], "Goal", 9, stops=stops.CostBudget(once + next_call, price))
     over = run_agent(model, [look], "Goal", 9, stops=stops.CostBudget(once + next_call - 1e-5, price))
     assert (fits.stopped, fits.steps) == ("cost budget", 2)

@@ -208,7 +208,7 @@ def test_tool_called_stops_after_the_batch_in_which_the_tool_ran():
     script = [ask_together(ask("same"), ask("count"), ask("same")), answer("never")]
     run = scripted(ToolCalled("count"), *script, tools=[same, counter()])
     assert (run.stopped, run.steps, run.tool_runs) == ("tool called", 1, 3)
-    assert run.stopped.detail == "count has run"
+    assert run.stopped.detail == "count has worked"
 
 
 @pytest.mark.parametrize("request_", [ask("nobody"), {"type": "tool", "tool": "count", "input": 5}])
