@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple, TextIO
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from tqdm import tqdm
 
-from agentlib._json import whole_number
+from agentlib._json import read_lines, whole_number
 from agentlib._run import Run
 from agentlib.costs import Price
 from agentlib.errors import ResultsFileError
@@ -80,7 +80,8 @@ class Result:
     """What came of one run of one case; one line of a results file.
 
     version, case, goal, seed: what was run. passed: the check was passed. problems: what it found wrong.
-    stopped, answer, steps, tool_runs, errors, coins, input_tokens, output_tokens: as in `Run`.
+    stopped, answer, steps, tool_runs, errors, coins: as in `Run`; input_tokens, output_tokens,
+    cached_tokens, cache_write_tokens: as in its usage.
     failure: "" or why the run could not be graded (the model, its maker or the check raised).
     """
 
@@ -98,13 +99,15 @@ class Result:
     coins: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
     failure: str = ""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="forbid")
 
     def usd(self, price: Price) -> float:
         """What the run cost, in USD."""
-        return price.usd(self.input_tokens, self.output_tokens)
+        return price.usd(self.input_tokens, self.output_tokens, self.cached_tokens, self.cache_write_tokens)
 
 
 class Spread(NamedTuple):
@@ -205,7 +208,10 @@ class Report:
         return "\n".join(lines)
 
 
-_NUMBERS = ("steps", "tool_runs", "errors", "coins", "input_tokens", "output_tokens")
+_NUMBERS = (
+    "steps", "tool_runs", "errors", "coins",
+    "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens",
+)  # fmt: skip
 
 
 def _spread(values: Sequence[float]) -> Spread:
@@ -355,6 +361,8 @@ def _one_run(
         coins=run.coins,
         input_tokens=run.usage.input_tokens,
         output_tokens=run.usage.output_tokens,
+        cached_tokens=run.usage.cached_tokens,
+        cache_write_tokens=run.usage.cache_write_tokens,
     )
     if run.stopped == CANCELLED:
         return result
@@ -391,12 +399,19 @@ def _read_results(path: Path, version: str, cases: dict[str, _ReadCase]) -> dict
     except FileNotFoundError:
         return {}
     known: dict[tuple[str, int], Result] = {}
-    *lines, rest = content.split(b"\n")
+    lines = read_lines(content)
     for number, line in enumerate(lines, start=1):
+        if not line.strip() and len(lines) > 1:
+            continue  # an editor has added a line break, and then more results came
         try:
             result = _LINE.validate_json(line)
         except ValidationError as problem:
-            what = problem.errors()[0]["msg"]
+            error = problem.errors()[0]
+            if number == len(lines) and error["type"] == "json_invalid" and _is_cut_off(content, line):
+                with path.open("r+b") as file:
+                    file.truncate(len(content) - len(line))
+                return known
+            what = error["msg"]
             raise ResultsFileError(
                 str(path), number, f"expected a result of an evaluation as JSON, but it is none ({what})."
             ) from None
@@ -408,12 +423,15 @@ def _read_results(path: Path, version: str, cases: dict[str, _ReadCase]) -> dict
                 "Give the version another name, or take another file."
             )  # fmt: skip
         known[result.case, result.seed] = result
-    if rest:  # the program was ended while it wrote this line
-        if rest[: len(_BEGINNING)] != _BEGINNING[: len(rest)]:
-            raise ResultsFileError(str(path), len(lines) + 1, "expected a result of an evaluation as JSON.")
-        with path.open("r+b") as file:
-            file.truncate(len(content) - len(rest))
+    if lines and not content.endswith(b"\n"):  # an editor has left out the last line break
+        with path.open("ab") as file:
+            file.write(b"\n")
     return known
+
+
+def _is_cut_off(content: bytes, last_line: bytes) -> bool:
+    """True if the program was ended while it wrote this line; else the file holds something else."""
+    return not content.endswith(b"\n") and last_line[: len(_BEGINNING)] == _BEGINNING[: len(last_line)]
 
 
 _LINE = TypeAdapter(Result)

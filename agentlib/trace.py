@@ -15,11 +15,12 @@ from pydantic_core import ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from agentlib import errors
+from agentlib._json import read_lines
 from agentlib.errors import FatalToolError, ReplayError, TraceFileError, UnrunError
 from agentlib.messages import Entry, RecordedReply, calls_in, error_text, json_ready, short
 from agentlib.models import ReplayModel
 from agentlib.stops import CANCELLED, DEADLINE, Progress, StopReason, StopRule
-from agentlib.tools import tool
+from agentlib.tools import Tool
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -181,15 +182,7 @@ class Trace:
 
     def model(self) -> ReplayModel:
         """Make a model that gives the recorded replies again, as long as the new run is like this one."""
-        replies = [
-            RecordedReply(event.entry, event.text)
-            if not self.watched and event.entry.get("type") in ("invalid", "empty")
-            else raised_again(event.entry)
-            if self.watched and event.text == "raised"
-            else event.entry
-            for event in self.events
-            if event.kind == "reply" and event.entry is not None
-        ]
+        replies = [self.reply_again(event) for event in self.events if event.kind == "reply"]
         lengths = [len(history) for history in self.histories()][: len(replies)]
         ended_with: BaseException | None = None
         if self.steps > len(replies):  # the last call gave no reply
@@ -202,6 +195,13 @@ class Trace:
             elif words.startswith(CLOSING_FAILED):
                 ended_with = RuntimeError(words.removeprefix(CLOSING_FAILED))
         return ReplayModel(replies, lengths, ended_with)
+
+    def reply_again(self, event: Event) -> Any:
+        """Give a recorded reply as the model gave it; an exception if it raised one."""
+        entry = copy.deepcopy(event.entry or {})
+        if self.watched:
+            return raised_again(entry) if event.text == "raised" else entry
+        return RecordedReply(entry, event.text) if entry.get("type") in ("invalid", "empty") else entry
 
     def tools(self) -> dict[str, Callable[..., Any]]:
         """Make tools that give the recorded results again, in order, for the recorded inputs.
@@ -222,8 +222,9 @@ class Trace:
                     recorded[call["tool"]].append((call["input"], event))
         names = self.about.get("tools", list(recorded))
         repeatable = self.about.get("repeatable", ())
+        any_input = {"type": "object", "additionalProperties": True}
         return {
-            name: tool(_replay_tool(name, recorded[name]), name=name, repeatable=name in repeatable)
+            name: Tool(name, _replay_tool(name, recorded[name]), "", any_input, repeatable=name in repeatable)
             for name in names
         }
 
@@ -257,15 +258,20 @@ class Trace:
         FileNotFoundError if there is no such file.
         """
         path = Path(path)
-        lines = path.read_bytes().split(b"\n")
-        about = _read_first_line(path, lines[0])
+        data = path.read_bytes()
+        lines = read_lines(data)
+        about = _read_first_line(path, lines[0] if lines else b"")
         events: list[Event] = []
-        # A whole file ends with a line break, so the last piece is empty; anything else was cut off.
-        for number, line in enumerate(lines[1:-1], start=2):
-            events.append(_read_event(path, number, line))
-        saved = about.pop("events", len(events))
+        for number, line in enumerate(lines[1:], start=2):
+            try:
+                events.append(_read_event(path, number, line))
+            except TraceFileError:
+                if number < len(lines) or data.endswith(b"\n"):
+                    raise
+                break  # the program was ended while it wrote this line
+        saved = about.pop("events", len(lines) - 1)
         problem = ""
-        if lines[-1] != b"" or len(events) != saved:
+        if len(events) != saved:
             problem = f"{path} is cut off: {len(events)} whole events of {saved} were read."
         return cls(tuple(events), about, problem)
 
@@ -309,7 +315,6 @@ def _replay_tool(name: str, recorded: "deque[tuple[Entry, Event]]") -> Callable[
             raise ReplayError(f"{name} got another input", expected, given)
         return given_again(event)
 
-    replay.__name__ = name
     return replay
 
 
@@ -336,20 +341,28 @@ def input_of(args: tuple[Any, ...], kwargs: Entry) -> Entry:
 def raised_again(recorded: Entry) -> BaseException:
     """Make an exception anew that was recorded in a watched loop, with its kind, its words and its code.
 
-    It is caught by the same `except` as the first one, if its kind is Python's own or agentlib's.
+    It is caught by the same `except` as the first one, if its class is Python's own, agentlib's, or loaded.
     """
     kind, words = str(recorded.get("error")), str(recorded.get("message", ""))
-    base = getattr(errors, kind, getattr(builtins, kind, Exception))
+    base = getattr(errors, kind, getattr(builtins, kind, None))
     if not (isinstance(base, type) and issubclass(base, BaseException)):
-        base = Exception
+        base = next((one for one in _subclasses(Exception) if one.__name__ == kind), Exception)
     # The reverse of `tools.words_of`, which puts the kind before the words where these say too little.
     words = "" if words == f"{kind} with no message" else words.removeprefix(f"{kind}: ")
-    code = {"code": recorded["code"]} if "code" in recorded else {}
-    made: Any = type(
-        kind if kind.isidentifier() else "Exception", (base,), {"__str__": lambda _: words, **code}
-    )
+    kept: Entry = {name: recorded[name] for name in ("code", "failed") if name in recorded}
+    name = kind if kind.isidentifier() else "Exception"
+    made: Any = type(name, (base,), {"__str__": lambda _: words, "again": True, **kept})
     problem: BaseException = made.__new__(made)  # some kinds want more arguments than were recorded
+    problem.args = (words,)
     return problem
+
+
+def _subclasses(kind: type[BaseException]) -> Iterator[type[BaseException]]:
+    """Give the classes made from this one, the newest first; none of those that `raised_again` has made."""
+    for one in reversed(kind.__subclasses__()):
+        if "again" not in vars(one):
+            yield one
+            yield from _subclasses(one)
 
 
 # --- reading files ----------------------------------------------------------------------------------

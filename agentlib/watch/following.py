@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from agentlib.costs import entry_tokens, tokens_for
+from agentlib.costs import entry_tokens, text_tokens
 from agentlib.messages import json_ready, json_text
 
 __all__ = ["FollowedHistory"]
@@ -193,4 +193,4 @@ def _tokens(entry: Any) -> int:
             return entry_tokens(entry)
         except Exception:
             pass  # such as a "text" that is a number
-    return tokens_for(len(json_text(entry)))
+    return text_tokens(json_text(entry))

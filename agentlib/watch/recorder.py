@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any
 
 from agentlib._json import whole_number
-from agentlib.errors import ToolError
-from agentlib.messages import Entry, describe, json_ready, json_text, short, user
-from agentlib.tools import Tool, words_of
+from agentlib.errors import ToolError, UnrunError
+from agentlib.messages import Entry, describe, json_ready, json_text, read_usage, short, user
+from agentlib.tools import Tool, name_of, words_of
 from agentlib.trace import Event, Trace, input_of
 from agentlib.watch.following import FollowedHistory
 from agentlib.watch.function import WatchedFunction
@@ -171,8 +171,8 @@ class Recorder:
             entry = json_ready(reply)[0]
             if not isinstance(entry, dict):
                 entry = {"type": "invalid", "text": short(entry, 200)}
-            counted = _part(entry.get("usage"), "input_tokens")
-            self.note("reply", entry=entry, tokens=counted if type(counted) is int else tokens)
+            counted = read_usage(entry.get("usage"))
+            self.note("reply", entry=entry, tokens=counted["input_tokens"] if counted else tokens)
             return reply
 
         return watched
@@ -225,7 +225,7 @@ def wrapped_tools(tools: Any, wrap: Callable[[str, Callable[..., Any]], Callable
         return table
     if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
         raise TypeError(f"tools is a dict or a list of functions, but was {describe(tools)}.")
-    made = [wrapped(_part(one, "name") or _part(one, "__name__") or "?", one) for one in tools]
+    made = [wrapped(one.name if isinstance(one, Tool) else name_of(one), one) for one in tools]
     return tuple(made) if isinstance(tools, tuple) else made
 
 
@@ -236,7 +236,8 @@ def _result(name: str, result: Any) -> Entry:
 def _raised(problem: BaseException) -> Entry:
     """Describe an exception; `agentlib.trace.raised_again` makes it anew."""
     code = {"code": problem.code} if isinstance(problem, ToolError) else {}
-    return {"error": type(problem).__name__, "message": _words(problem), **code}
+    harmless = {"failed": False} if isinstance(problem, UnrunError) and not problem.failed else {}
+    return {"error": type(problem).__name__, "message": _words(problem), **code, **harmless}
 
 
 def _words(problem: BaseException) -> str:
