@@ -322,11 +322,8 @@ def test_nothing_that_is_slow_to_load_is_there_before_somebody_wants_it(child, s
 
 
 def test_a_lab_loads_nothing_that_checks_arguments_or_draws(child):
-    run(
-        child,
-        "from agentlib.labs import blue_mugs\nimport sys\ndef f():\n    return sorted(sys.modules)",
-        "f",
-    )
+    source = "from agentlib.labs import blue_mugs\nimport sys\ndef f():\n    return sorted(sys.modules)"
+    run(child, source, "f")
     assert not {"pydantic", "numpy", "matplotlib", "ipywidgets"} & set(call(child, "f")["returned"])
 
 
