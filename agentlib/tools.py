@@ -11,6 +11,7 @@ import json
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import CoroutineType, SimpleNamespace
 from typing import (
@@ -218,21 +219,21 @@ def _with_check(function: Any, name: str) -> tuple[Callable[..., Any], "TypeAdap
     from pydantic import BeforeValidator, ConfigDict, PydanticUserError, TypeAdapter  # noqa: PLC0415
     from pydantic.json_schema import SkipJsonSchema  # noqa: PLC0415
 
+    bound = _bound_names(function)
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return function, None  # some functions written in C show none: they check their arguments themselves
-    bound = {key for one in _layers(function) if isinstance(one, functools.partial) for key in one.keywords}
+    except (TypeError, ValueError):  # some functions written in C show none: they check their arguments
+        if not bound:
+            return function, None
+        signature = inspect.signature(lambda **arguments: arguments)
     parameters = [parameter for key, parameter in signature.parameters.items() if key not in bound]
     try:
         hints = _hints(function, [parameter.name for parameter in parameters])
     except Exception as problem:
         raise TypeError(f"The types of tool {name} cannot be read: {problem}") from problem
     expected: dict[str, Any] = {}
-    fields: dict[str, FieldInfo] = {}
+    fields: dict[str, FieldInfo | None] = {}
     options: dict[str, Any] = {}
-    extra: Any = "forbid"
-    by_name = True
     for parameter in parameters:
         key, hint = parameter.name, hints.get(parameter.name, Any)
         if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -241,21 +242,21 @@ def _with_check(function: Any, name: str) -> tuple[Callable[..., Any], "TypeAdap
                 "and tools are called by name. Take the / out of its signature."
             )
         if parameter.kind is parameter.VAR_POSITIONAL:
-            expected[key] = NotRequired[list[hint]]  # type: ignore[valid-type]
-            by_name = False
-        elif parameter.kind is parameter.VAR_KEYWORD and get_origin(hint) is Unpack:
-            expected |= _keys_of(*get_args(hint))
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            extra, options["extra_items"] = "allow", hint
-            refused = SkipJsonSchema[Annotated[Any, BeforeValidator(_refuse)]]
-            expected |= dict.fromkeys(bound, NotRequired[refused])
-        else:
+            expected[key], fields[key] = NotRequired[list[hint]], None  # type: ignore[valid-type]
+        elif parameter.kind is not parameter.VAR_KEYWORD:
             expected[key], field = _expected(hint, parameter.default)
             if field is not None:
                 fields[key] = field
+        elif get_origin(hint) is Unpack:
+            expected |= _keys_of(*get_args(hint))
+        else:
+            options["extra_items"] = hint
+            refused = SkipJsonSchema[Annotated[Any, BeforeValidator(_refuse)]]
+            expected |= dict.fromkeys(bound, NotRequired[refused])
     make: Any = TypedDict
     shape = make(name, expected, **options)
     # Strict: "140" is not taken for 140. The model is told instead, and learns what is wanted.
+    extra: Any = "allow" if options else "forbid"
     shape.__pydantic_config__ = ConfigDict(extra=extra, strict=True, arbitrary_types_allowed=False)
     try:
         check: TypeAdapter[Entry] = TypeAdapter(shape)
@@ -264,7 +265,24 @@ def _with_check(function: Any, name: str) -> tuple[Callable[..., Any], "TypeAdap
         raise TypeError(
             f"The arguments of tool {name} have a type that cannot be checked: {first_line}"
         ) from problem
-    return function if by_name and not fields else _called_by_name(function, signature, fields), check
+    return _called_by_name(function, signature, fields) if fields else function, check
+
+
+def _bound_names(function: Any) -> set[str]:
+    """List the parameters that are set already: in a partial, and the `self` of a method or an object."""
+    bound: set[str] = set()
+    for one in _layers(function):
+        call = type(one).__call__
+        behind = one.__func__ if inspect.ismethod(one) else call if inspect.isfunction(call) else None
+        if isinstance(one, functools.partial):
+            behind = one.func
+            bound |= one.keywords.keys()
+        if behind is not None:
+            with suppress(TypeError, ValueError):
+                bound |= (
+                    inspect.signature(behind).parameters.keys() - inspect.signature(one).parameters.keys()
+                )
+    return bound
 
 
 def _expected(hint: Any, default: Any) -> tuple[Any, "FieldInfo | None"]:
@@ -300,9 +318,12 @@ def _refuse(value: object) -> object:
 
 
 def _called_by_name(
-    function: Callable[..., Any], signature: inspect.Signature, fields: Mapping[str, "FieldInfo"]
+    function: Callable[..., Any], signature: inspect.Signature, fields: Mapping[str, "FieldInfo | None"]
 ) -> Callable[..., Any]:
-    """Make a function take its `*args` as a list, and the defaults that pydantic's fields hold."""
+    """Make a function take its `*args` as a list, and the defaults that pydantic's fields hold.
+
+    fields: the field of each parameter that has one; None for `*args`.
+    """
     place = next((key for key, one in signature.parameters.items() if one.kind is one.VAR_POSITIONAL), None)
     named = {key for key, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
 
@@ -311,7 +332,7 @@ def _called_by_name(
         bound = signature.bind_partial(*args)  # none, unless it is called by hand
         bound.arguments |= {key: value for key, value in given.items() if key in named}
         for key, field in fields.items():
-            if not field.is_required() and key not in bound.arguments:
+            if field is not None and not field.is_required() and key not in bound.arguments:
                 bound.arguments[key] = field.get_default(call_default_factory=True)
         if place in given:
             bound.apply_defaults()  # of what stands before it

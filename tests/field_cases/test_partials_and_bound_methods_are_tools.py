@@ -108,6 +108,51 @@ def test_what_is_bound_in_free_keywords_cannot_be_overwritten_either():
     assert 'there is no argument "account"' in refused["message"]
 
 
+def with_key(key: str, **more: str) -> dict:
+    """Take a key and more."""
+    return {"key": key, **more}
+
+
+class Free:
+    def method(self, **more: str) -> dict:
+        """Take anything."""
+        return more
+
+    @classmethod
+    def of_class(cls, **more: str) -> dict:
+        """Take anything."""
+        return more
+
+    def __call__(self, **more: str) -> dict:
+        """Take anything."""
+        return more
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (functools.partial(with_key, "mine"), "key"),
+        (functools.partial(with_key, key="mine"), "key"),
+        (functools.partial(Free().method), "self"),
+        (Free().method, "self"),
+        (Free.of_class, "cls"),
+        (Free(), "self"),
+        (functools.partial(Free.method, Free()), "self"),
+    ],
+)
+def test_what_is_bound_by_place_cannot_be_given_among_free_keywords(function, name):
+    assert name not in tool(function).schema["properties"]
+    assert run_with(function, other="x")["other"] == "x"
+    refused = run_with(function, **{name: "yours"})
+    assert (refused["error"], f'no argument "{name}"' in refused["message"]) == ("invalid_input", True)
+
+
+def test_what_is_bound_in_a_function_without_a_signature_cannot_be_overwritten():
+    (made,) = read_tools({"smallest": functools.partial(min, default=3)}).values()
+    run = run_agent(ScriptedModel([ask("smallest", default=5), answer("done")]), [made], "Goal")
+    assert 'there is no argument "default"' in run.history[2]["result"]["message"]
+
+
 def test_what_is_bound_may_be_of_any_type_also_of_one_that_cannot_be_read():
     def with_types_of_a_checker(client: "NotThere", words: str):  # noqa: F821
         """Search."""
