@@ -155,7 +155,8 @@ def _make_tool(
         )
     if not callable(function):
         raise TypeError(f"A tool is a function, but {describe(function)} came.")
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+    of_an_object = inspect.iscoroutinefunction(type(function).__call__)
+    if of_an_object or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{describe(function)} is written with `async def`; a tool is a plain function.")
     own_name = name or name_of(function)
     if not isinstance(own_name, str) or not own_name or own_name == "<lambda>":
@@ -188,15 +189,14 @@ def name_of(function: Any) -> Any:
 def _docstring(function: Any) -> str:
     """Give a function's own words, or those of the function behind a partial or a wrapper."""
     for layer in _layers(function):
-        behind = getattr(layer, "__wrapped__", None)
-        own = vars(layer).get("__doc__") if isinstance(layer, functools.partial) else layer.__doc__
-        if own and own == getattr(behind, "__doc__", None):
+        if isinstance(layer, functools.partial) and "__doc__" not in vars(layer):
+            continue  # it says what a partial is
+        if hasattr(layer, "__wrapped__") and layer.__doc__ == layer.__wrapped__.__doc__:
             continue  # functools.wraps has copied it
-        call = type(layer).__call__
-        if inspect.isfunction(call) and call.__doc__:  # an object says more with its call than with its class
-            return inspect.getdoc(call) or ""
-        if own or not isinstance(layer, functools.partial):
-            return inspect.getdoc(layer) or ""
+        call = type(layer).__call__  # an object says more with its call than with its class
+        words = (inspect.isfunction(call) and inspect.getdoc(call)) or inspect.getdoc(layer)
+        if words:
+            return words
     return ""
 
 

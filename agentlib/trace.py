@@ -1,11 +1,13 @@
 """What happened in a run, as events in order: saved as JSON lines, loaded, replayed and compared."""
 
+import ast
 import builtins
 import copy
 import functools
 import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -354,6 +356,9 @@ def raised_again(recorded: Entry) -> BaseException:
     made: Any = type(name, (base,), {"__str__": lambda _: words, "again": True, **kept})
     problem: BaseException = made.__new__(made)  # some kinds want more arguments than were recorded
     problem.args = (words,)
+    if isinstance(problem, KeyError):  # its words are its argument as Python writes it
+        with suppress(ValueError, SyntaxError):
+            problem.args = (ast.literal_eval(words),)
     return problem
 
 

@@ -127,7 +127,11 @@ def test_async_functions_are_refused():
         """Come bit by bit."""
         yield 1
 
-    for function in (later, drip):
+    class Later:
+        async def __call__(self):
+            """Come later."""
+
+    for function in (later, drip, Later(), functools.partial(later)):
         with pytest.raises(TypeError, match="async def"):
             tool(function)
 

@@ -36,7 +36,7 @@ def hand_written(model, tools, goal, max_steps=10):
             try:
                 result = tools[call["tool"]](**call["input"])
             except KeyError as problem:
-                result = {"error": "no key", "message": str(problem)}
+                result = {"error": "no key", "message": f"{problem} {problem.args[0]}"}
             except OwnError as problem:
                 result = {"error": "own", "message": f"{problem} {problem.args[0]}"}
             except ToolError as problem:

@@ -201,6 +201,21 @@ def test_methods_and_callable_objects_have_their_own_name_and_words(function, na
     assert run_with(function, shelf=2) in ("north 2", "quiet")
 
 
+def test_a_wrapper_may_have_words_of_its_own_or_none():
+    def plain(city: str) -> str:
+        return weather("k", city)
+
+    plain.__wrapped__ = functools.partial(weather, "k")
+    assert tool(plain).description == "Give the weather of a city."
+    renamed = copied(weather)
+    renamed.__doc__ = "Weather, told anew."
+    assert (
+        tool(renamed).description
+        == tool(functools.partial(renamed, "k")).description
+        == "Weather, told anew."
+    )
+
+
 def test_a_partial_method_is_a_tool_too():
     (made,) = read_tools([Shop().only_first]).values()
     assert (made.description, made.schema["properties"]) == ("Count a shelf.", {})
