@@ -194,7 +194,7 @@ def _docstring(function: Any) -> str:
         if hasattr(layer, "__wrapped__") and layer.__doc__ == layer.__wrapped__.__doc__:
             continue  # functools.wraps has copied it
         call = type(layer).__call__  # an object says more with its call than with its class
-        words = (inspect.isfunction(call) and inspect.getdoc(call)) or inspect.getdoc(layer)
+        words = inspect.getdoc(call if inspect.isfunction(call) and call.__doc__ else layer)
         if words:
             return words
     return ""
