@@ -296,7 +296,7 @@ def evidence(run: Run, note: str | Path) -> list[Evidence]:
     saved = [str(one.result) for one in done if one.tool == "save_note"]
     found = " ".join(str(one.result) for one in done if one.tool == "search")
     path = Path(note)
-    text = path.read_text(encoding="utf-8") if path.is_file() else None
+    text = path.read_text(encoding="utf-8-sig") if path.is_file() else None
     return [
         Evidence(RUNGS[0], run.stopped == ANSWERED, f"answer: {run.answer}"),
         Evidence(RUNGS[1], any(one.startswith("Saved") for one in saved), "; ".join(saved) or "never asked"),

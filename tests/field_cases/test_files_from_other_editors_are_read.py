@@ -1,6 +1,7 @@
 """A UTF-8 mark, Windows line ends, no last line break or one too many: the file is read whole."""
 
 import json
+import sys
 
 import pytest
 
@@ -9,6 +10,8 @@ from agentlib.errors import ResultsFileError, ToolError, TraceFileError
 from agentlib.evals import Case, evaluate
 from agentlib.memory import Scratchpad
 from agentlib.models import ScriptedModel
+from agentlib.views.quiz.answers import VERSION, Answers
+from agentlib.views.quiz.questions import FOLDER, load_questions
 
 MARK = b"\xef\xbb\xbf"
 
@@ -159,3 +162,23 @@ def test_notes_that_are_none_are_an_error_as_before(tmp_path):
         pad.path.write_bytes(content)
         with pytest.raises(ToolError, match="cannot be read"):
             pad.notes()
+
+
+# --- quizzes ----------------------------------------------------------------------------------------
+
+
+@changed
+def test_what_a_learner_has_answered_is_read(change, tmp_path):
+    kept = {"version": VERSION, "quizzes": {"02_blue_mugs": {"picked": [1]}}}
+    answers = Answers(tmp_path)
+    answers.path.write_bytes(change(json.dumps(kept, indent=1).encode() + b"\n"))
+    assert (answers.read(), answers.problem) == (kept["quizzes"], "")
+
+
+@changed
+def test_questions_that_a_teacher_has_edited_are_read(change, tmp_path, monkeypatch):
+    asked = load_questions("02_blue_mugs")
+    data = (FOLDER / "02_blue_mugs.json").read_bytes()
+    (tmp_path / "02_blue_mugs.json").write_bytes(change(data))
+    monkeypatch.setattr(sys.modules[load_questions.__module__], "FOLDER", tmp_path)
+    assert load_questions("02_blue_mugs") == asked

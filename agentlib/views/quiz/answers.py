@@ -42,7 +42,7 @@ class Answers:
     def read(self) -> dict[str, dict[str, Any]]:
         """Read all that is kept. A file that is broken or missing counts as empty."""
         try:
-            kept = json.loads(self.path.read_text(encoding="utf-8"))
+            kept = json.loads(self.path.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as problem:

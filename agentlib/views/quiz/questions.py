@@ -57,14 +57,14 @@ def load_questions(name: str) -> tuple[Question, ...]:
     """
     if name not in known_quizzes():
         raise QuestionError(f"There is no quiz {name!r}; there are {', '.join(known_quizzes())}.")
-    return read_questions(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+    return read_questions(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8-sig")))
 
 
 def final_pool() -> dict[str, tuple[Question, ...]]:
     """Give what the final test draws from, by lesson: the questions of its own, then those of the lesson."""
     pool = {}
     for path in sorted(FINAL.glob("*.json")):
-        own = read_questions(json.loads(path.read_text(encoding="utf-8")))
+        own = read_questions(json.loads(path.read_text(encoding="utf-8-sig")))
         lesson = load_questions(path.stem) if path.stem in known_quizzes() else ()
         pool[path.stem] = (*own, *lesson)
     return pool
