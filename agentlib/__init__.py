@@ -1,4 +1,4 @@
-"""agentlib: the agent loop, small enough to read at one sitting.
+"""agentlib: the agent loop on one screen, and what it takes to watch it, check it and use it.
 
 An agent is a loop: ask the model, check the reply, act, record; and stop for the right reason.
 Start with `agentlib/loop.py`, or with notebooks/00_start_here.ipynb.

@@ -44,22 +44,22 @@ def run_agent(
         model, tools, goal, max_steps, stops=stops, approve=approve, memory=memory,
         max_result_chars=max_result_chars, on_event=on_event, clock=clock,
     )  # fmt: skip
-    with state:  # whatever is raised inside becomes the reason to stop, and every request gets a result
+    with state:  # takes what is raised inside for the reason to stop, and gives every request a result
         state.begin()  # the goal is the first entry of the history
         while True:
-            state.check_limits()  # first: a call that would break a limit is not made
+            state.check_limits()  # raises Stop: a call that would break a limit is not made
             reply = state.ask()  # 1. ask: the model gets the whole history, it remembers nothing
-            state.record_reply(reply)
+            state.record_reply(reply)  # an answer is kept as the run's answer
             if reply.kind == "answer":  # 2. check
                 raise Stop(ANSWERED)
             for call in state.allowed(reply):  # none, if it cannot be read or a rule says no: then a note
-                outcome = state.act(call)  # 3. act
+                outcome = state.act(call)  # 3. act: a risky tool waits for a person's yes
                 state.record_result(call, outcome)  # 4. record: each request gets exactly one result
-    if closing_call and state.reason in LEAVES_ROOM_FOR_CLOSING:
+    if closing_call and state.reason in LEAVES_ROOM_FOR_CLOSING:  # such as the step limit; no budget does
         with state:  # once more, without tools: what can be said from what is known? The reason stays
             state.begin_closing()
             reply = state.ask()
-            state.record_reply(reply)
+            state.record_reply(reply)  # requests in it are not run
     return state.result()
 
 

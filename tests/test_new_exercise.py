@@ -45,7 +45,7 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
 
 
 EXERCISE = Exercise(
-    name="ex10_twice",
+    name="ex99_twice",
     title="Twice",
     lesson="10_when_not_to_loop",
     difficulty=1,
@@ -151,7 +151,7 @@ except NotImplementedError:
 
 def cell(part, source, **kind):
     kind = kind or {"cell_type": "code", "execution_count": None, "outputs": []}
-    return {**kind, "id": f"ex10-{part}", "metadata": {}, "source": source}
+    return {**kind, "id": f"ex99-{part}", "metadata": {}, "source": source}
 
 
 RAN = {"output_type": "execute_result", "data": {"text/plain": "1"}, "metadata": {}, "execution_count": 3}
@@ -173,7 +173,7 @@ SOLUTION = {
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A copy of the course with the three files of a tenth exercise, and what is made of them."""
+    """A copy of the course with the three files of one more exercise, and what is made of them."""
     if find_spec("nbgrader") is None:
         pytest.skip('nbgrader is not installed: run .venv/bin/pip install -e ".[teach]"')
     folder = tmp_path_factory.mktemp("course")
@@ -182,9 +182,9 @@ def course(tmp_path_factory):
         shutil.copytree(ROOT / part, folder / part, ignore=ignore)
     for name in FILES:
         shutil.copy(ROOT / name, folder / name)
-    (folder / "agentlib/course/exercises/ex10_twice.py").write_text(SPEC)
-    (folder / "solutions/ex10_twice.ipynb").write_text(json.dumps(SOLUTION))
-    (folder / "tests/zoo/ex10.py").write_text(ZOO)
+    (folder / "agentlib/course/exercises/ex99_twice.py").write_text(SPEC)
+    (folder / "solutions/ex99_twice.ipynb").write_text(json.dumps(SOLUTION))
+    (folder / "tests/zoo/ex99.py").write_text(ZOO)
     run(folder, "agentlib.course.make")
     return folder
 
@@ -203,37 +203,37 @@ def run(folder, *words, expected=0):
 
 
 def test_its_solution_gets_all_points_and_the_exercise_is_not_started(course):
-    solved = json.loads(run(course, "agentlib", "check", "solutions/ex10_twice.ipynb", "--json"))
-    assert (solved["exercise"], solved["points"], solved["passed"]) == ("ex10_twice", 10, True)
-    assert "not started yet" in run(course, "agentlib", "check", "ex10", expected=1)
-    assert "as it was at the beginning" in run(course, "agentlib", "reset", "ex10")
+    solved = json.loads(run(course, "agentlib", "check", "solutions/ex99_twice.ipynb", "--json"))
+    assert (solved["exercise"], solved["points"], solved["passed"]) == ("ex99_twice", 10, True)
+    assert "not started yet" in run(course, "agentlib", "check", "ex99", expected=1)
+    assert "as it was at the beginning" in run(course, "agentlib", "reset", "ex99")
 
 
 def test_cells_of_ones_own_stay_where_they_are_and_lose_their_outputs(course):
-    cells = json.loads((course / "exercises/ex10_twice.ipynb").read_text(encoding="utf-8"))["cells"]
-    parts = " ".join(cell["id"].removeprefix("ex10-") for cell in cells)
+    cells = json.loads((course / "exercises/ex99_twice.ipynb").read_text(encoding="utf-8"))["cells"]
+    parts = " ".join(cell["id"].removeprefix("ex99-") for cell in cells)
     assert parts == "title task setup solution try 5f1c9d2e 77ab01cd check-words check points next"
     assert all(cell["outputs"] == [] for cell in cells if cell["cell_type"] == "code")
-    path = course / "solutions/ex10_twice.ipynb"
+    path = course / "solutions/ex99_twice.ipynb"
     solution = path.read_text(encoding="utf-8")
     assert [cell["source"] for cell in json.loads(solution)["cells"][5:7]] == ["1", "2"]
-    assert made_solution(EXERCISES["ex09_rescue_the_night"], solution.replace("ex10-", "ex09-"))
+    assert made_solution(EXERCISES["ex09_rescue_the_night"], solution.replace("ex99-", "ex09-"))
     with pytest.raises(ValueError, match="no cell of the solution has the id ex09-title"):
         made_solution(EXERCISES["ex09_rescue_the_night"], solution)
 
 
 def test_it_stands_in_the_table_and_behind_the_one_before_it(course):
     row = (
-        "| [ex10 twice](exercises/ex10_twice.ipynb) | give back twice what you are given "
+        "| [ex99 twice](exercises/ex99_twice.ipynb) | give back twice what you are given "
         "| 1 of 5, very easy | 10 | 10 |"
     )
     assert row in (course / "README.md").read_text(encoding="utf-8")
-    assert "`ex01` to `ex10`" in (course / "notebooks/00_start_here.ipynb").read_text(encoding="utf-8")
-    before = (course / "exercises/ex09_rescue_the_night.ipynb").read_text(encoding="utf-8")
-    assert "lesson 10, and [ex10: twice](ex10_twice.ipynb)." in before
+    assert "`ex01` to `ex99`" in (course / "notebooks/00_start_here.ipynb").read_text(encoding="utf-8")
+    before = [path.read_text(encoding="utf-8") for path in (course / "exercises").glob("ex*.ipynb")]
+    assert ["[ex99: twice](ex99_twice.ipynb)" in text for text in before].count(True) == 1
 
 
 def test_the_tests_of_exercises_and_zoo_take_it_as_they_are(course):
-    own = "ex10 or stale or names or table or large"
+    own = "ex99 or stale or names or table or large"
     said = run(course, "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-k", own, "tests")
     assert "skipped" not in said

@@ -88,5 +88,7 @@ def _edited(source: str, old: str, new: str) -> str:
         if rest.startswith(old.replace("\n", indent)):
             found.append(before + new.replace("\n", indent) + rest[len(old.replace("\n", indent)) :])
     if len(found) != 1:
-        raise ValueError(f"{old!r} stands {len(found)} times, not once, in\n{source}")
+        raise ValueError(
+            f"{old!r} stands {len(found)} times, not once (indentation counts from its first line), in\n{source}"
+        )
     return found[0]
