@@ -89,6 +89,6 @@ def _edited(source: str, old: str, new: str) -> str:
             found.append(before + new.replace("\n", indent) + rest[len(old.replace("\n", indent)) :])
     if len(found) != 1:
         raise ValueError(
-            f"{old!r} stands {len(found)} times, not once (indentation counts from its first line), in\n{source}"
+            f"{old!r} stands {len(found)} times, not once (indents count from its first line), in\n{source}"
         )
     return found[0]
