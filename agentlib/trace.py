@@ -55,6 +55,8 @@ class Event(NamedTuple):
       "note"     entry: a user entry that the loop added.
       "history"  entries, read: a watched loop's history now is its first `entries` entries and then `read`.
       "line"     line: the line of the watched function that is about to run.
+                 variables: short forms of its variables that are new since the last line; None = no longer
+                 there. They do not count when events are compared.
       "crash"    line, text: where a watched loop raised, and what.
       "stop"     text: the reason. entry: the answer and the details; for a watched loop what it returned.
     step: the number of the model call that it belongs to, from 1; 0 = before the first call.
@@ -70,6 +72,13 @@ class Event(NamedTuple):
     ran: bool = False
     line: int = 0
     read: list[Any] | None = None  # a watched loop may put anything into its history
+    variables: dict[str, str | None] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and self[:-1] == other[:-1]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     def as_dict(self) -> Entry:
         """Give the event as a dict without the fields that are not set."""
@@ -85,7 +94,8 @@ class Trace:
     """The events of one run.
 
     about: what is known of the run as a whole: made_by, goal, max_steps, tools; and for a watched loop
-    function, source and first_line. It does not count when traces are compared.
+    function, source and first_line, and remarks: what could not be recorded of it.
+    It does not count when traces are compared.
     problem: what was wrong with the file that it was loaded from; "" = nothing.
     """
 

@@ -1,20 +1,37 @@
 """The history of a watched loop: the list that it gives to its model, followed while it grows."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from types import FrameType
 from typing import Any
 
 from agentlib.costs import entry_tokens, text_tokens
-from agentlib.messages import json_ready, json_text
+from agentlib.messages import Entry, json_text
+from agentlib.watch.lines import LineWatcher
+from agentlib.watch.values import kept, plain
 
 __all__ = ["FollowedHistory"]
 
 SHORT = 100
 """A history of at most this many entries is compared as a whole at each line of the loop."""
 
+LAST = 10
+"""In a longer one, so many of the last entries are compared at each line."""
+
+BY_TURNS = 50
+"""At each call of the model or a tool it is seen whether all entries are still the same ones.
+
+Of a long history the first and the last ones and so many in between, by turns, are compared with what they
+held: comparing all of it would take longer at each step. A change inside of an old entry that stands between
+these is found some calls later.
+"""
+
 NEAREST_CALLS = 20
 """In a recursive loop the history is looked for in this many calls, from the innermost on."""
+
+FAR_IN = 10_000
+"""The goal begins within so many characters of the entry that holds it."""
 
 _LISTS = (list, tuple, deque)
 
@@ -25,29 +42,30 @@ class FollowedHistory:
     Before the first call it is the local variable that begins with the goal; then the variable that holds
     what the model was given, or (with entries before it, such as a system message) the end of that.
     A loop that keeps its history elsewhere is followed by the list itself, as it was given.
-
-    frames: the calls of the loop that are going on, the innermost last.
     """
 
-    def __init__(self, goal: Any, frames: list[FrameType]) -> None:
+    def __init__(self, goal: Any, lines: LineWatcher) -> None:
         self.goal = goal
-        self.frames = frames
+        self.lines = lines
         self.names: list[str] = []
         """The variables that hold the history, such as "history" or "self.history"; [] = none is known."""
         self.entries: list[Any] = []
         """The history as it was last seen, ready for JSON."""
+        self.tokens = 0
         self._before: list[Any] = []  # what the model reads before the variable's own entries
         self._given: Any = None
-        self._seen: list[Any] = []  # as `entries`, but with the very values, to see what changes
-        self._tokens: list[int] = []
+        self._seen: list[Any] = []  # as `entries`, but with copies of the values, to see what changes
+        self._very: list[Any] = []  # as `entries`, but the loop's own objects
+        self._each_tokens: list[int] = []
+        self._turn = 0
 
     def find(self, given: Any) -> None:
         """Find out where the list lives that the model is about to read."""
         self._given = given
         lists = [
             (name, value)
-            for frame in self._nearest()
-            for name, value in _variables(frame)
+            for variables in self._nearest()
+            for name, value in variables.items()
             if isinstance(value, _LISTS)
         ]
         # A function inside the loop may know it by another name than the loop itself.
@@ -56,80 +74,128 @@ class FollowedHistory:
             self.names, self._before = names, []
             return
         entries = _as_list(given)
-        ends = [(name, len(value)) for name, value in lists if self._is_end(entries, list(value))]
+        ends = [(name, len(value)) for name, value in lists if self._is_end(entries, value)]
         longest = max((length for _, length in ends), default=0)
         if longest:
             self.names = [name for name, length in ends if length == longest]
             self._before = entries[: len(entries) - longest]
-        elif len(self.now() or ()) < len(entries):
-            self.names = []  # else the model reads a shortened form of the history that is known already
+        elif len(self.now() or ()) + len(self._before) < len(entries):
+            self.names, self._before = (
+                [],
+                [],
+            )  # else the model reads a shortened form of what is known already
 
-    def _is_end(self, entries: list[Any], value: list[Any]) -> bool:
+    def _is_end(self, entries: list[Any], value: Any) -> bool:
         if not 0 < len(value) <= len(entries):
             return False
         # A list that does not begin with the goal may be at the end by chance.
-        if len(value) < len(entries) and not self._begins_with_goal(value):
+        if len(value) < len(entries) and not self.begins_with_goal(value):
             return False
-        return _equal(entries[len(entries) - len(value) :], value)
+        return _equal(entries[len(entries) - len(value) :], list(value))
 
-    def now(self) -> list[Any] | None:
-        """Give the entries as they are at this moment; None = not known."""
-        for frame in self._nearest():
-            variables = dict(_variables(frame))
-            for name in self.names:
-                if isinstance(variables.get(name), _LISTS):
-                    return [*self._before, *variables[name]]
-            if self._given is None:
-                for value in variables.values():
-                    if self._begins_with_goal(value):
-                        return list(value)
+    def now(self) -> Sequence[Any] | None:
+        """Give the loop's own list as it is at this moment; None = not known."""
+        for variables in self._nearest():
+            found = self.found_in(variables)
+            if found is not None:
+                return found
         return None if self.names or self._given is None else _as_list(self._given)
 
-    def _nearest(self) -> list[FrameType]:
-        return self.frames[: -NEAREST_CALLS - 1 : -1]
+    def found_in(self, variables: Entry) -> Sequence[Any] | None:
+        """Give the list if it is one of these variables."""
+        for name in self.names:
+            value = variables.get(name)
+            if isinstance(value, _LISTS):
+                return list(value) if isinstance(value, deque) else value
+        if self._given is None:
+            return next(filter(self.begins_with_goal, variables.values()), None)
+        return None
 
-    def _begins_with_goal(self, value: Any) -> bool:
+    def _nearest(self) -> Iterator[Entry]:
+        return map(self.variables, islice(self.lines.calls(), NEAREST_CALLS))
+
+    def variables(self, frame: FrameType) -> Entry:
+        """Give the variables of a call of the loop, and with them the attributes of its `self`."""
+        variables = self.lines.variables(frame)
+        if "self" in variables:
+            try:
+                attributes = dict(object.__getattribute__(variables["self"], "__dict__"))
+            except Exception:
+                attributes = {}  # an object without attributes of its own
+            variables.update((f"self.{name}", value) for name, value in attributes.items())
+        return variables
+
+    def begins_with_goal(self, value: Any) -> bool:
         """True for a list that has the goal in one of its first three entries."""
         return isinstance(value, list) and any(
-            type(part) is str and type(self.goal) is str and self.goal in part
+            type(part) is str and type(self.goal) is str and self.goal in part[: FAR_IN + len(self.goal)]
             for entry in value[:3]
             if isinstance(entry, dict)
-            for part in dict.values(entry)
+            for part in islice(dict.values(entry), 20)
         )
 
-    def looks_the_same(self, now: list[Any] | None) -> bool:
-        """True if a quick look finds no change: in a long history, the last few entries are all it looks at.
+    def change(self, now: Sequence[Any] | None, quick: bool = False) -> tuple[int, list[Any]] | None:
+        """Say what is new: how many entries are as before, and those that follow. None = nothing.
 
-        Comparing all of it at each line would take minutes in a run of a thousand steps. A change further
-        up is found when the model or a tool is called the next time.
+        quick: between two lines, where it must not take longer the longer the history is.
         """
-        if now is None or len(now) <= SHORT or len(now) != len(self._seen):
-            return False
-        return _equal(now[-10:], self._seen[-10:])
-
-    def change(self, now: list[Any] | None) -> tuple[int, list[Any]] | None:
-        """Say what is new: how many entries are as before, and those that follow. None = nothing."""
-        if now is None or _equal(now, self._seen):
+        if now is None:
             return None
-        same = _same_at_start(now, self._seen)
-        new = [json_ready(entry)[0] for entry in now[same:]]
-        self._seen[same:] = [_copied(entry) for entry in now[same:]]
+        before = len(self._before)
+        same = self._same(now, quick)
+        if same == len(self._seen) == before + len(now):
+            return None
+        fresh = [*self._before[same:], *now[max(0, same - before) :]]
+        new = [plain(entry) for entry in fresh]
+        self._seen[same:] = [kept(entry) for entry in fresh]
+        self._very[same:] = fresh
         # What cannot be compared looks changed each time, though nothing that can be shown has changed.
         while new and same < len(self.entries) and new[0] == self.entries[same]:
             del new[0]
             same += 1
         if not new and same == len(self.entries):
             return None
-        self.entries[same:] = new
-        self._tokens[same:] = [_tokens(entry) for entry in new]
+        tokens = [_tokens(entry) for entry in new]
+        self.tokens += sum(tokens) - sum(self._each_tokens[same:])
+        self.entries[same:], self._each_tokens[same:] = new, tokens
         return same, new
+
+    def _same(self, now: Sequence[Any], quick: bool) -> int:
+        """Count the entries that are as they were, from the first one on."""
+        before, known = len(self._before), len(self._seen)
+        own = known - before  # so many of the loop's own list were seen
+        is_short = known <= SHORT
+        if (
+            0 <= own <= len(now)
+            and (not before or _equal(self._seen[:before], self._before))
+            and self._are_as_seen(now, 0 if is_short else max(0, own - LAST), own)
+            and (quick or is_short or self._old_ones_are_the_same(now, own))
+        ):
+            return known
+        return _same_at_start(self._seen, [*self._before, *now])
+
+    def _old_ones_are_the_same(self, now: Sequence[Any], own: int) -> bool:
+        before = len(self._before)
+        very = self._very[before:] if before else self._very
+        old = now if len(now) == own and type(now) is list else list(now[:own])
+        self._turn = (self._turn + BY_TURNS) % (own or 1)
+        return (
+            _equal(very, old)
+            and self._are_as_seen(old, 0, LAST)
+            and self._are_as_seen(old, max(0, own - BY_TURNS), own)
+            and self._are_as_seen(old, self._turn, min(self._turn + BY_TURNS, own))
+        )
+
+    def _are_as_seen(self, now: Sequence[Any], first: int, end: int) -> bool:
+        before = len(self._before)
+        return _equal(self._seen[before + first : before + end], list(now[first:end]))
 
     def as_read(self, given: Any) -> tuple[int, int, list[Any] | None]:
         """Say what the model is about to read: how many entries and tokens, and what, if not the history."""
         entries = _as_list(given)
-        if _equal(entries, self._seen):
-            return len(entries), sum(self._tokens), None
-        read = [json_ready(entry)[0] for entry in entries]
+        if _equal(self._very, entries) or _equal(self._seen, entries):
+            return len(entries), self.tokens, None
+        read = [plain(entry) for entry in entries]
         return len(read), sum(map(_tokens, read)), None if read == self.entries else read
 
 
@@ -138,18 +204,6 @@ def _as_list(given: Any) -> list[Any]:
     if isinstance(given, _LISTS):
         return list(given)
     return [] if given is None else [given]
-
-
-def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """List the local variables of a frame, and the attributes of its `self`."""
-    variables = dict(frame.f_locals)
-    yield from variables.items()
-    if "self" in variables:
-        try:
-            attributes = dict(vars(variables["self"]))
-        except TypeError:
-            return  # an object without attributes of its own
-        yield from ((f"self.{name}", value) for name, value in attributes.items())
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -170,20 +224,6 @@ def _same_at_start(one: list[Any], other: list[Any]) -> int:
         else:
             most = middle - 1
     return same
-
-
-def _copied(value: Any, parents: tuple[int, ...] = ()) -> Any:
-    """Copy the dicts, lists and sets in a value, so that a change to them is seen; keep all else as it is."""
-    if len(parents) > 20 or id(value) in parents:
-        return value
-    inside = (*parents, id(value))
-    if isinstance(value, dict):
-        return {key: _copied(item, inside) for key, item in dict.items(value)}
-    if isinstance(value, list):
-        return [_copied(item, inside) for item in list.__iter__(value)]
-    if isinstance(value, tuple):
-        return tuple(_copied(item, inside) for item in tuple.__iter__(value))
-    return set(value) if isinstance(value, set) else value
 
 
 def _tokens(entry: Any) -> int:

@@ -1,6 +1,8 @@
 """The function that is watched: what code it consists of, where its source stands, how it is called."""
 
+import dis
 import functools
+import gc
 import inspect
 import textwrap
 from collections.abc import Iterator
@@ -30,6 +32,7 @@ class WatchedFunction:
         self.bodies = frozenset(part.__code__ for part in parts)
         self.codes = frozenset(code for body in self.bodies for code in _with_inner_codes(body))
         self.namespace = parts[0].__globals__ if parts else None
+        self._parts = parts
         self.source, self.first_line = _source_of(parts)
         main = parts[0] if parts else function
         if inspect.iscoroutinefunction(main) or inspect.isasyncgenfunction(main):
@@ -39,6 +42,19 @@ class WatchedFunction:
 
     def __call__(self, model: Any, tools: Any, goal: Any) -> Any:
         return self.function(model, tools, goal, **self.options)
+
+    @functools.cached_property
+    def shared_names(self) -> set[str]:
+        """The variables of the loop that another function may set: one that says `nonlocal`."""
+        names = {name for code in self.codes for name in _set_from_inside(code)}
+        cells = {id(cell) for part in self._parts for cell in part.__closure__ or ()}
+        others = gc.get_objects() if cells else ()
+        for other in others:
+            if type(other) is FunctionType and any(id(cell) in cells for cell in other.__closure__ or ()):
+                names.update(
+                    name for code in _with_inner_codes(other.__code__) for name in _set_from_inside(code)
+                )
+        return names
 
     def _check_call(self) -> None:
         try:
@@ -107,6 +123,14 @@ def _with_inner_codes(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _with_inner_codes(constant)
+
+
+def _set_from_inside(code: CodeType) -> Iterator[str]:
+    """Give the variables of functions around it that a function sets; a comprehension runs at once."""
+    if not code.co_name.endswith("comp>"):
+        for step in dis.get_instructions(code):
+            if step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in code.co_freevars:
+                yield step.argval
 
 
 def _source_of(functions: list[FunctionType]) -> tuple[str, int]:

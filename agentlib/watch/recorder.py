@@ -4,10 +4,9 @@ import copy
 import functools
 import inspect
 import re
-import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
 from agentlib._json import whole_number
@@ -17,7 +16,8 @@ from agentlib.tools import Tool, name_of, words_of
 from agentlib.trace import Event, Trace, input_of
 from agentlib.watch.following import FollowedHistory
 from agentlib.watch.function import WatchedFunction
-from agentlib.watch.lines import LineTracer, LoopEnded
+from agentlib.watch.lines import LoopEnded, line_watcher
+from agentlib.watch.values import is_left_out, is_small, kept, plain, short_form
 
 __all__ = ["watch", "wrapped_tools"]
 
@@ -42,36 +42,67 @@ class Recorder:
         self.line = 0
         self.lines_in_a_row = 0
         self.ended: tuple[str, str] | None = None  # reason and detail, if the loop had to be ended
-        self.lines = LineTracer(loop, max_lines, self.new_line, self.glance, self.end)
-        self.history = FollowedHistory(goal, self.lines.frames)
-        self.thread = threading.get_ident()
+        self.lines = line_watcher(loop, max_lines, self.new_line, self.at_return, self.end)
+        self.history = FollowedHistory(goal, self.lines)
+        self.shown: dict[str, _Shown] = {}
 
     def note(self, kind: str, **values: Any) -> None:
         """Add an event that belongs to the present step."""
         if self.lines_in_a_row > MAX_LINES_IN_A_ROW:
-            self.events.append(Event("line", self.calls, line=self.line))
+            call = next(self.lines.calls(), None)
+            variables = self.changed(self.history.variables(call)) if call else None
+            self.events.append(Event("line", self.calls, line=self.line, variables=variables))
         self.lines_in_a_row = 0
         self.events.append(Event(kind, self.calls, **values))
 
-    def new_line(self, line: int) -> None:
-        """Note the line of the loop that is about to run."""
+    def new_line(self, call: FrameType, line: int) -> None:
+        """Note the line of the loop that is about to run, and what the one before has changed."""
+        variables = self.history.variables(call)
+        history = self.history.found_in(variables)
+        self.note_change(self.history.now() if history is None else history, quick=True)
         self.line = line
         self.lines_in_a_row += 1
         if self.lines_in_a_row <= MAX_LINES_IN_A_ROW:
-            self.events.append(Event("line", self.calls, line=line))
+            self.events.append(Event("line", self.calls, line=line, variables=self.changed(variables)))
+
+    def changed(self, variables: Entry) -> dict[str, str | None] | None:
+        """Give short forms of the variables that are new since the last line that was noted."""
+        changed: dict[str, str | None] = {}
+        here = 0
+        for name, value in variables.items():
+            if name in self.history.names or type(value) is FunctionType:
+                continue
+            before = self.shown.get(name)
+            if before is None or not before.still_holds(value):
+                if not self.is_shown(name, value):
+                    continue
+                now = self.shown[name] = _Shown(value)
+                if before is None or before.text != now.text:
+                    changed[name] = now.text
+            here += 1
+        if here < len(self.shown):
+            for name in list(self.shown):
+                if name not in variables or not self.is_shown(name, variables[name]):
+                    del self.shown[name]
+                    changed[name] = None
+        return changed or None
+
+    def is_shown(self, name: str, value: Any) -> bool:
+        """False for the history, which is recorded by itself, and for what is no data."""
+        if name in self.history.names or name == "self" or name[0] == "." or is_left_out(value):
+            return False
+        return bool(self.history.names) or not self.history.begins_with_goal(value)
+
+    def at_return(self) -> None:
+        """Note what the last line of a call has changed."""
+        self.note_change(self.history.now(), quick=True)
 
     def look(self) -> None:
         """Note how the history has changed, if it has."""
         self.note_change(self.history.now())
 
-    def glance(self) -> None:
-        """Do the same between two lines, where it has to be quick."""
-        now = self.history.now()
-        if not self.history.looks_the_same(now):
-            self.note_change(now)
-
-    def note_change(self, history: list[Any] | None) -> None:
-        change = self.history.change(history)
+    def note_change(self, history: Sequence[Any] | None, quick: bool = False) -> None:
+        change = self.history.change(history, quick)
         if change is not None:
             self.note("history", entries=change[0], read=change[1])
 
@@ -101,6 +132,8 @@ class Recorder:
         if self.ended is not None and self.events[-1].kind != "stop":
             reason, detail = self.ended
             self.stop(reason, detail + self.where())
+        self.history = FollowedHistory(self.goal, self.lines)  # what the loop held is let go
+        self.shown.clear()
 
     def note_returned(self, returned: Any) -> None:
         """Note the last of the history, and the end of a loop that came to it by itself."""
@@ -152,28 +185,29 @@ class Recorder:
 
         @functools.wraps(model)
         def watched(*args: Any, **kwargs: Any) -> Any:
-            if self.calls >= self.max_calls:
-                self.lines.let_it_finish()
-                self.end("asked too often", f"the model was asked more than {self.max_calls:,} times")
-            self.lines.start_counting()
-            given = [*args, *kwargs.values(), None][0]
-            self.history.find(given)
-            self.look()
-            self.calls += 1
-            entries, tokens, read = self.history.as_read(given)
-            self.note("ask", entries=entries, tokens=tokens, read=read)
-            try:
-                reply = self.call(model, args, kwargs)
-            except BaseException as problem:
-                entry = {"type": "raised", **_raised(problem)}
-                self.note("reply", entry=entry, tokens=tokens, text="raised")
-                raise
-            entry = json_ready(reply)[0]
-            if not isinstance(entry, dict):
-                entry = {"type": "invalid", "text": short(entry, 200)}
-            counted = read_usage(entry.get("usage"))
-            self.note("reply", entry=entry, tokens=counted["input_tokens"] if counted else tokens)
-            return reply
+            with self.lines.outside:
+                if self.calls >= self.max_calls:
+                    self.lines.let_it_finish()
+                    self.end("asked too often", f"the model was asked more than {self.max_calls:,} times")
+                self.lines.start_counting()
+                given = [*args, *kwargs.values(), None][0]
+                self.history.find(given)
+                self.look()
+                self.calls += 1
+                entries, tokens, read = self.history.as_read(given)
+                self.note("ask", entries=entries, tokens=tokens, read=read)
+                try:
+                    reply = model(*args, **kwargs)
+                except BaseException as problem:
+                    entry = {"type": "raised", **_raised(problem)}
+                    self.note("reply", entry=entry, tokens=tokens, text="raised")
+                    raise
+                entry = plain(reply)
+                if not isinstance(entry, dict):
+                    entry = {"type": "invalid", "text": short(entry, 200)}
+                counted = read_usage(entry.get("usage"))
+                self.note("reply", entry=entry, tokens=counted["input_tokens"] if counted else tokens)
+                return reply
 
         return watched
 
@@ -183,26 +217,31 @@ class Recorder:
 
         @functools.wraps(function)
         def watched(*args: Any, **kwargs: Any) -> Any:
-            self.look()
-            self.note("act", text=name, entry={"tool": name, "input": input_of(args, kwargs)})
-            try:
-                result = self.call(function, args, kwargs)
-            except BaseException as problem:
-                self.note("result", entry=_result(name, _raised(problem)), ran=True, text="raised")
-                raise
-            self.note("result", entry=_result(name, json_ready(result)[0]), ran=True)
-            return result
+            with self.lines.outside:
+                self.look()
+                self.note("act", text=name, entry={"tool": name, "input": input_of(args, kwargs)})
+                try:
+                    result = function(*args, **kwargs)
+                except BaseException as problem:
+                    self.note("result", entry=_result(name, _raised(problem)), ran=True, text="raised")
+                    raise
+                self.note("result", entry=_result(name, plain(result)), ran=True)
+                return result
 
         return watched
 
-    def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Entry) -> Any:
-        """Call a model or a tool; meanwhile no line counts as the loop's."""
-        inside = threading.get_ident() == self.thread  # a loop may run its tools in threads of their own
-        self.lines.paused += inside
-        try:
-            return function(*args, **kwargs)
-        finally:
-            self.lines.paused -= inside
+
+class _Shown:
+    """What was shown of a variable; and a copy of a small one, to see whether it still is the same."""
+
+    def __init__(self, value: Any) -> None:
+        self.text = short_form(value)
+        self.copy = kept(value) if is_small(value) else self
+
+    def still_holds(self, value: Any) -> bool:
+        if self.copy is value or type(self.copy) is not type(value):
+            return self.copy is value
+        return is_small(value) and bool(self.copy == value)  # nothing in it has an `__eq__` of its own
 
 
 def wrapped_tools(tools: Any, wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Any:
@@ -312,4 +351,6 @@ def watch(
         "made_by": "watch", "goal": goal, "max_steps": loop.max_steps, "tools": recorder.tool_names,
         "function": loop.name, "source": loop.source, "first_line": loop.first_line,
     }  # fmt: skip
+    if recorder.lines.remarks:
+        about["remarks"] = " ".join(sorted(recorder.lines.remarks))
     return Trace(tuple(recorder.events), json_ready(about)[0])
