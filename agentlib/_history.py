@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic_core import to_json
 
+from agentlib._json import json_ready
 from agentlib.messages import Entry
 
 __all__ = ["History"]
@@ -46,7 +47,10 @@ class History:
 
     def json_text(self) -> str:
         """Write the entries as JSON text."""
-        return to_json(self.entries).decode()
+        try:
+            return to_json(self.entries).decode()
+        except ValueError:  # a trace that was changed may bring half a Unicode character back
+            return json_ready(self.entries, more_depth=5)[1]
 
     def _new_view(self, copies: list[Entry]) -> "_GuardedList":
         view = _GuardedList(copies)

@@ -380,7 +380,7 @@ class RecordedReply(dict[str, Any]):
 
     def again(self) -> ReadReply:
         """Give what `read_reply` gave for it."""
-        entry = copy_plain(dict(self))
+        entry = json_ready(dict(self))[0]
         usage = _take_usage(entry) if "usage" in entry else None
         size = utf8_length(str(entry.get("text", "")))
         return ReadReply(entry["type"], entry, size, usage=usage, problem=self.problem)
@@ -559,10 +559,15 @@ def _with_sorted_keys(value: Any) -> Any:
 
 
 def _take_usage(copy: Entry) -> ReplyUsage | None:
-    """Take the token counts out of a reply; what counts nothing is dropped."""
+    """Take the token counts out of a reply; what counts nothing is dropped.
+
+    Raises an exception if the rest of it cannot be written as JSON text.
+    """
     usage = read_usage(copy["usage"])
     if usage is None:
         del copy["usage"]
+    else:
+        text_of(copy["usage"])
     return usage
 
 

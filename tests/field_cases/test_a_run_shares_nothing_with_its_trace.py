@@ -1,9 +1,13 @@
 """What a caller changes in a run's history does not change its trace, and the other way round."""
 
 import copy
+import math
+
+import pytest
 
 from agentlib import answer, ask, ask_together, compare, replay, run_agent
 from agentlib.models import ScriptedModel
+from tests.invariants import assert_json_ready
 
 
 def a_run(**options):
@@ -61,6 +65,27 @@ def test_the_history_is_made_of_plain_dicts_and_lists():
             yield from kinds(part)
 
     assert set(kinds(a_run().history)) <= {dict, list, str, int, float, bool, type(None)}
+
+
+@pytest.mark.parametrize("odd", ["\ud800", 10**5_000, [math.nan], {"deep": ["\udc00"]}], ids="abcd")
+@pytest.mark.parametrize("name", ["beside", "cached_tokens"])
+def test_what_a_provider_puts_beside_its_counts_does_no_harm(odd, name):
+    usage = {"input_tokens": 10, "output_tokens": 2, name: odd}
+    for reply in (answer("done"), {"type": "dance"}, answer("")):
+        run = run_agent(ScriptedModel([{**reply, "usage": usage}, answer("done")]), {}, "Goal")
+        assert run.stopped == "answered"
+        assert run.usage.input_tokens >= 10
+        assert_json_ready(run.history)
+
+
+def test_a_trace_that_was_changed_by_hand_is_replayed_to_its_end():
+    trace = run_agent(ScriptedModel([{"type": "dance"}, answer("done")]), {}, "Goal").trace
+    for event in trace:
+        if event.kind == "reply":
+            event.entry["text"] += "\ud800"
+    run = replay(trace)
+    assert run.stopped == "answered"
+    assert_json_ready(run.history)
 
 
 def test_deep_results_are_kept_whole():
