@@ -100,12 +100,23 @@ class ProviderError(AgentLibError):
     """Raised when a real model cannot be asked, or its reply cannot be read. No key ever stands in its words.
 
     provider: which one, such as "openai". status: the number of the HTTP response; None = there was none.
+    text: what there is of the reply. usage: the tokens that the failed call was counted; None = not said.
     """
 
-    def __init__(self, provider: str, problem: str, status: int | None = None) -> None:
+    def __init__(
+        self,
+        provider: str,
+        problem: str,
+        status: int | None = None,
+        *,
+        text: str = "",
+        usage: dict[str, int] | None = None,
+    ) -> None:
         super().__init__(f"{provider}: {problem}")
         self.provider = provider
         self.status = status
+        self.text = text
+        self.usage = usage
 
 
 class FileLineError(AgentLibError):

@@ -17,6 +17,8 @@ from agentlib.messages import (
     Entry,
     Exchange,
     ModelFunction,
+    ModelRequest,
+    calls_in,
     describe,
     error_result,
     is_error,
@@ -42,6 +44,8 @@ other's (autogen 6377)."""
 
 NO_TEXT = "(no text)"
 """Stands where a user's text is blank: one provider refuses blank text (claude-code 23440)."""
+
+NO_REQUEST = "the reply says that it asks for a tool, and holds no request"
 
 MIN_SECRET_CHARS = 8
 """A shorter key, such as the "x" that satisfies a server on this computer, is not a secret."""
@@ -75,32 +79,35 @@ class Turn(NamedTuple):
     entry: Entry
 
 
-def turns(history: list[Entry]) -> Iterator[Turn]:
+def turns(history: list[Entry], api: str = "", own_id: re.Pattern[str] = ID) -> Iterator[Turn]:
     """Split a history into turns in which every request has exactly one result.
 
     Ids are used again from reply to reply (FIELD_CASES F2), and providers refuse that, so a second one gets
     a name of its own. What a turn is made of depends only on what stands before it and on its results: a
     history that only grows is sent with the same beginning each time, which a provider can read from its
     cache.
+    api: whose ids go back as they came, in the form own_id: some servers keep a signature in them.
     """
     taken: set[str] = set()
     for entry, exchanges in read_history(history):
-        text = _text_in(entry)
+        text = text_in(entry)
         if is_result(entry):  # no request stands before it: it was cut off from its reply
             words = f"Result of {entry.get('tool') or 'a tool'}: {_result_text(entry)}"
             yield Turn("user", words, (), entry)
         elif not is_reply(entry):
             yield Turn("user", text or NO_TEXT, (), entry)
         elif text or exchanges:  # a blank reply is left out: the note behind it says that it was blank
-            yield Turn("model", text, tuple(_request(one, taken) for one in exchanges), entry)
+            form = own_id if raw_items(entry, api) else ID
+            yield Turn("model", text, tuple(_request(one, taken, form) for one in exchanges), entry)
 
 
-def _text_in(entry: Entry) -> str:
+def text_in(entry: Mapping[str, Any]) -> str:
+    """Give the text of an entry; "" for a blank one."""
     text = entry.get("text")
     return text if isinstance(text, str) and text.strip() else ""
 
 
-def _request(exchange: Exchange, taken: set[str]) -> Request:
+def _request(exchange: Exchange, taken: set[str], form: re.Pattern[str]) -> Request:
     given = exchange.input
     # What a model wrote instead of an object has to be shown to it in one: both take nothing else.
     arguments = dict(given) if isinstance(given, dict) else {"not_an_object": given}
@@ -109,12 +116,12 @@ def _request(exchange: Exchange, taken: set[str]) -> Request:
         result = {"result": error_result("not_run", "Not run: the history holds no result.")}
     name = re.sub(r"[^A-Za-z0-9_-]", "_", str(exchange.tool or "unknown"))[:64]
     failed = is_error(result.get("result"))
-    return Request(_free_id(exchange.id, taken), name, arguments, _result_text(result), failed)
+    return Request(_free_id(exchange.id, taken, form), name, arguments, _result_text(result), failed)
 
 
-def _free_id(given: object, taken: set[str]) -> str:
+def _free_id(given: object, taken: set[str], form: re.Pattern[str]) -> str:
     """Keep an id that providers take and that is not there yet; make up another one otherwise."""
-    name = given if isinstance(given, str) and ID.fullmatch(given) else ""
+    name = given if isinstance(given, str) and form.fullmatch(given) else ""
     number = len(taken) + 1
     while not name or name in taken:
         name = f"call_{number}"
@@ -143,11 +150,6 @@ def offered(tools: Any) -> list[Tool]:
     return list(read.values())
 
 
-def parameters_of(tool: Tool) -> Entry:
-    """Give the JSON Schema of a tool's arguments; an object's properties are named even if there are none."""
-    return {"type": "object", "properties": {}, **tool.schema}
-
-
 def check_arguments(name: object, system: object, settings: Mapping[str, Any], own: frozenset[str]) -> None:
     """Check what a programmer gives to `model`; raises TypeError or ValueError.
 
@@ -165,36 +167,111 @@ def check_arguments(name: object, system: object, settings: Mapping[str, Any], o
 # --- the call ---------------------------------------------------------------------------------------
 
 
+class Response(NamedTuple):
+    """The body of a response, as far as all providers are alike.
+
+    items: what the model has said, in the provider's shape; it goes back so.
+    problem: why that is not all that the model wanted to say; "" = it is.
+    cut_off: only the end is missing, so that the model may be told and go on.
+    """
+
+    items: list[Entry]
+    problem: str
+    cut_off: bool
+    usage: Entry | None
+
+
+class Said(NamedTuple):
+    """What a model has said: a text and requests in our shape. refused: the text is its refusal."""
+
+    text: str
+    requests: list[Entry]
+    refused: bool = False
+
+
 class Adapter(ABC):
     """One API of a provider: how it is asked, and how its shapes and ours become each other.
 
-    provider: the package of its client. client_class: the client in it. key: the environment variable that
-    holds the key. own: the settings that the adapter makes itself.
+    api: its name, which stands beside what came from it. provider: the package of its client.
+    client_class: the client in it. key: the environment variable that holds the key. own: the settings that
+    the adapter makes itself. own_id: the form of an id that it takes back if it has made it.
     """
 
+    api: str
     provider: str
     client_class: str
     key: str
     own: frozenset[str]
+    own_id: re.Pattern[str] = re.compile(r"(?s).*\S.*")
 
     @abstractmethod
     def tools_from(self, tools: Any) -> list[Entry]:
-        """Describe the tools to the provider. Raises ValueError for a name that it does not take."""
+        """Describe the tools to the provider. Raises ValueError for one that it does not take."""
 
     @abstractmethod
     def messages_from(self, history: list[Entry]) -> list[Entry]:
         """Write a history as messages."""
 
     @abstractmethod
-    def reply_from(self, body: Entry) -> Entry:
-        """Read the body of a response, a dict, as a reply.
+    def read_body(self, body: Entry) -> Response | None:
+        """Read the body of a response; None = there is no reply in it."""
 
-        Raises ProviderError if there is no reply in it, or only a part of an answer.
-        """
+    @abstractmethod
+    def read_items(self, items: list[Entry]) -> Said:
+        """Read what the model has said."""
+
+    @abstractmethod
+    def with_requests(self, items: list[Entry], requests: Iterator[Request]) -> list[Entry]:
+        """Give what the model has said as it came, but for what the provider would refuse in a request."""
 
     @abstractmethod
     def send(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Any:
         """Make one call with the provider's own client. system: "" = there is none."""
+
+    def without_tools(self, settings: Entry) -> Entry:
+        """Give the settings for a call that offers no tools; what speaks of tools goes with them."""
+        of_tools = {"tools", "tool_choice", "parallel_tool_calls"}
+        return {name: value for name, value in settings.items() if name not in of_tools}
+
+    def reply_from(self, body: Entry) -> Entry:
+        """Read the body of a response, a dict, as a reply; what came stands beside it ("raw").
+
+        A refusal is an answer, in the model's own words, with "refused": True beside it.
+        Raises ProviderError, with the text and the usage, if there is no reply in it, only a part of an
+        answer, or an ending that is not known.
+        """
+        response = self.read_body(body)
+        if response is None:
+            usage = self.usage_from(dict_in(body, "usage"))
+            raise ProviderError(
+                self.provider, f"the response holds no reply: {short(body, 300)}", usage=usage
+            )
+        text, requests, refused = self.read_items(response.items)
+        if response.problem and not (response.cut_off and requests):
+            words = f"{response.problem}. It began: {short(text, 1_000)!r}"
+            raise ProviderError(self.provider, words, text=text, usage=response.usage)
+        if response.problem:
+            requests = [not_whole(request, response.problem) for request in requests]
+        reply = make_reply(text, requests, response.usage)
+        if refused:
+            reply["refused"] = True
+        return {**reply, "raw": raw(self.api, response.items)}
+
+    @abstractmethod
+    def usage_from(self, given: Entry) -> Entry | None:
+        """Read what the provider has counted; None if it does not say."""
+
+    def turns(self, history: list[Entry]) -> Iterator[tuple[Turn, list[Entry] | None]]:
+        """Split a history into turns, each with what came from this API for it.
+
+        None = nothing came, or the history says something else by now.
+        """
+        for turn in turns(history, self.api, self.own_id):
+            items = raw_items(turn.entry, self.api)
+            if items and says(turn, *self.read_items(items)[:2]):
+                yield turn, self.with_requests(items, iter(turn.requests))
+            else:
+                yield turn, None
 
     def client(self, **options: Any) -> Any:
         """Make the official client, with the key from the environment.
@@ -225,12 +302,7 @@ class Adapter(ABC):
         settings["model"] = name
         if offer := self.tools_from(tools):
             settings["tools"] = offer  # an empty list is refused
-        system = system if system.strip() else ""
-
-        def ask_provider(history: list[Entry]) -> Entry:
-            return self.reply_from(self.ask(client, self.messages_from(history), system, settings))
-
-        return ask_provider
+        return _ProviderModel(self, client, system if system.strip() else "", settings)
 
     def ask(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Entry:
         """Make one call and give the body of the response as a plain dict.
@@ -260,6 +332,23 @@ class Adapter(ABC):
         words = _hidden(f"model {settings['model']}: {words}", _secrets(client))
         words = short(words, MAX_ERROR_CHARS, say_length=True)
         raise ProviderError(self.provider, words, status if isinstance(status, int) else None)
+
+
+class _ProviderModel:
+    """What an adapter's `model` gives; see there."""
+
+    def __init__(self, adapter: Adapter, client: Any, system: str, settings: Entry) -> None:
+        self.adapter, self.client, self.system, self.settings = adapter, client, system, settings
+
+    def __call__(self, history: list[Entry]) -> Entry:
+        return self.call(history, ModelRequest())
+
+    def call(self, history: list[Entry], request: ModelRequest) -> Entry:
+        adapter, settings = self.adapter, self.settings
+        if not request.offer_tools and "tools" in settings:
+            settings = adapter.without_tools(settings)
+        messages = adapter.messages_from(history)
+        return adapter.reply_from(adapter.ask(self.client, messages, self.system, settings))
 
 
 def _words(problem: Exception) -> str:
@@ -305,12 +394,11 @@ def _hidden(value: Any, secrets: list[str]) -> Any:
 # --- the way back: a reply --------------------------------------------------------------------------
 
 
-def read_request(id: object, tool: object, arguments: object, not_whole: str) -> Entry:
+def read_request(id: object, tool: object, arguments: object) -> Entry:
     """Make a request in our shape.
 
     arguments: an object or its JSON text. What cannot be read is kept as it came, and the request gets a
     "problem", so that the loop does not run it and the model reads why.
-    not_whole: why the request may not be all that the model wanted to write; "" = it is.
     """
     request = {"id": id, "tool": tool if isinstance(tool, str) else "", "input": arguments}
     if isinstance(arguments, str) or arguments is None:
@@ -320,13 +408,26 @@ def read_request(id: object, tool: object, arguments: object, not_whole: str) ->
             request["input"] = {} if read is None else read  # a tool without arguments
         except (ValueError, RecursionError) as wrong:
             request["problem"] = f"its arguments are no JSON that can be read ({wrong})"
-    if not_whole:
-        request["problem"] = f"{not_whole}, so it may not be whole; ask again, with less in one reply"
     return request
 
 
-def make_reply(text: str, requests: list[Entry], usage: Entry | None, **beside: Any) -> Entry:
-    """Put a reply together. beside: more to keep in its history entry."""
+def not_whole(request: Entry, why: str) -> Entry:
+    """Give a request that may not be all that the model wanted to write, so that the loop does not run it."""
+    return {**request, "problem": f"{why}, so it may not be whole; ask again, with less in one reply"}
+
+
+def arguments_text(given: object, request: Request) -> str:
+    """Give the arguments of a request as JSON text: as they came, unless no provider would take them so."""
+    try:
+        if isinstance(given, str) and json.loads(given, parse_constant=float) == request.input:
+            return given
+    except (ValueError, RecursionError):
+        pass
+    return json_text(request.input)
+
+
+def make_reply(text: str, requests: list[Entry], usage: Entry | None) -> Entry:
+    """Put a reply together."""
     if len(requests) > 1:
         reply: Entry = {"type": "tools", "calls": requests, "text": text}
     elif requests:
@@ -337,19 +438,43 @@ def make_reply(text: str, requests: list[Entry], usage: Entry | None, **beside: 
         del reply["text"]
     if usage is not None:
         reply["usage"] = usage
-    return json_ready({**reply, **beside}, more_depth=5)[0] if beside else reply
+    return reply
 
 
-def make_usage(read: object, cached: object, written: object) -> Entry | None:
+def raw(api: str, items: list[Entry]) -> Entry:
+    """Make what stands beside a reply: all that the model has said, as it came, so that it can go back so."""
+    kept: Entry = json_ready({"api": api, "items": items}, more_depth=5)[0]
+    return kept
+
+
+def raw_items(entry: Entry, api: str) -> list[Entry]:
+    """Give what came from this API for an entry, if anything did."""
+    kept = dict_in(entry, "raw")
+    return dicts_in(kept.get("items")) if kept.get("api") == api else []
+
+
+def says(turn: Turn, text: str, requests: list[Entry]) -> bool:
+    """Tell whether a turn still says what came: this text, these requests. Memory or a fork may change it."""
+    return text_in({"text": text}) == turn.text and _asked(requests) == _asked(calls_in(turn.entry))
+
+
+def _asked(calls: list[Entry]) -> str:
+    return json_text([[call.get("tool"), call.get("input")] for call in calls])
+
+
+def make_usage(read: object, cached: object, written: object, kept: object = None) -> Entry | None:
     """Give the usage of one call; None if the provider does not say what was read and what was written.
 
-    read: all input tokens, those from a cache included. cached: the part from a cache; None = not said.
+    read: all input tokens, those from a cache included. cached, kept: the parts from a cache, and put into
+    one; None = not said.
     """
     if not (_is_count(read) and _is_count(written)):
         return None
     usage = {"input_tokens": read, "output_tokens": written}
     if _is_count(cached):
         usage["cached_tokens"] = min(cached, read)
+    if _is_count(kept) and kept:
+        usage["cache_write_tokens"] = min(kept, read)
     return usage
 
 

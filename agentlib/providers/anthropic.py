@@ -3,21 +3,24 @@
 Installed with the extra `anthropic`. The API: https://docs.claude.com/en/api/messages
 """
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
-from agentlib.errors import ProviderError
-from agentlib.messages import Entry, ModelFunction, short
+from agentlib.messages import Entry, ModelFunction, describe, short
+from agentlib.providers._schemas import description_of, parameters_of
 from agentlib.providers._shared import (
+    NO_REQUEST,
     Adapter,
+    Request,
+    Response,
+    Said,
     dict_in,
     dicts_in,
-    make_reply,
     make_usage,
     message_text,
     offered,
-    parameters_of,
     read_request,
-    turns,
 )
 
 __all__ = ["KEY", "Messages", "client", "messages_from", "model", "reply_from", "tools_from"]
@@ -25,15 +28,19 @@ __all__ = ["KEY", "Messages", "client", "messages_from", "model", "reply_from", 
 KEY = "ANTHROPIC_API_KEY"
 """The environment variable that holds the key."""
 
-NOT_WHOLE = {
+WHOLE = ("end_turn", "tool_use", "stop_sequence")
+"""The `stop_reason`s of a whole reply."""
+
+CUT_OFF = {
     "max_tokens": "the reply was cut off by the output limit",
     "model_context_window_exceeded": "the reply was cut off, as the model's window is full",
-    "refusal": "the provider's filter has stopped the reply",
 }
-"""The `stop_reason`s of a reply that is not all that the model wanted to write."""
+"""The `stop_reason`s of a reply whose end is missing."""
 
-THINKING = ("thinking", "redacted_thinking")
-"""Blocks that must be sent back as they came, before the requests that they led to."""
+REFUSED = "the provider's filter has stopped the reply"
+
+PARAMETER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""What the API takes for the name of a parameter, as its error message says."""
 
 
 class Messages(Adapter):
@@ -43,8 +50,9 @@ class Messages(Adapter):
     argument for any more, such as temperature, goes into extra_body.
     """
 
-    provider, client_class, key = "anthropic", "Anthropic", KEY
+    api, provider, client_class, key = "anthropic messages", "anthropic", "Anthropic", KEY
     own = frozenset({"messages", "model", "stream", "tools"})
+    own_id = re.compile("[A-Za-z0-9_-]+")
 
     def model(
         self, client: Any, name: str, tools: Any, *, system: str = "", max_tokens: int = 4_096, **more: Any
@@ -54,9 +62,17 @@ class Messages(Adapter):
 
     def tools_from(self, tools: Any) -> list[Entry]:
         return [
-            {"name": tool.name, "description": tool.description, "input_schema": parameters_of(tool)}
+            {
+                "name": tool.name,
+                "description": description_of(tool),
+                "input_schema": parameters_of(tool, names=PARAMETER),
+            }
             for tool in offered(tools)
         ]
+
+    def without_tools(self, settings: Entry) -> Entry:
+        # With requests in the history the API wants to see the tools, so they are named and forbidden.
+        return {**settings, "tool_choice": {"type": "none"}}
 
     def messages_from(self, history: list[Entry]) -> list[Entry]:
         """Write a history as messages: user and assistant take turns, and the user begins.
@@ -73,45 +89,59 @@ class Messages(Adapter):
             else:
                 messages.append({"role": role, "content": blocks})
 
-        for turn in turns(history):
+        for turn, blocks in self.turns(history):
             if turn.role == "user":
                 say("user", [_text(turn.text)])
                 continue
-            blocks = _thinking_in(turn.entry.get("thinking"))
-            blocks += [_text(turn.text)] if turn.text else []
-            blocks += [
-                {"type": "tool_use", "id": request.id, "name": request.tool, "input": request.input}
-                for request in turn.requests
-            ]
+            if blocks is None:
+                blocks = [_text(turn.text)] if turn.text else []
+                blocks += [_tool_use({}, request) for request in turn.requests]
             say("assistant", blocks)
             if turn.requests:
                 say("user", [_result(request) for request in turn.requests])
         return messages
 
-    def reply_from(self, body: Entry) -> Entry:
-        """Read the body of a response, a dict, as a reply. Thinking stands beside it, to be sent back.
+    def with_requests(self, items: list[Entry], requests: Iterator[Request]) -> list[Entry]:
+        blocks = []
+        for block in items:
+            if block.get("type") == "tool_use":
+                blocks.append(_tool_use(block, next(requests)))
+            elif block.get("type") != "text" or message_text([block]).strip():  # blank text is refused
+                blocks.append(block)
+        return blocks
 
-        Raises ProviderError if there is no reply in it, or only a part of an answer. That is so too when the
-        provider's filter has stopped the reply: what there is of it is not the model's last word.
-        """
+    def read_body(self, body: Entry) -> Response | None:
         if not isinstance(body.get("content"), list):
-            raise ProviderError("anthropic", f"the response holds no reply: {short(body, 300)}")
-        content = dicts_in(body["content"])
+            return None
+        items = [block for block in dicts_in(body["content"]) if isinstance(block.get("type"), str)]
         stopped = body.get("stop_reason")
-        not_whole = NOT_WHOLE.get(stopped, "") if isinstance(stopped, str) else ""
-        text = message_text([block for block in content if block.get("type") == "text"])
+        cut_off = CUT_OFF.get(stopped, "") if isinstance(stopped, str) else ""
+        problem = cut_off
+        if stopped == "refusal":
+            explanation = dict_in(body, "stop_details").get("explanation")
+            problem = f"{REFUSED} ({short(explanation, 500)})" if explanation else REFUSED
+        elif not cut_off and stopped not in WHOLE:
+            problem = f"the reply ended for a reason that is not known, {describe(stopped)}"
+        elif stopped == "tool_use" and not any(block["type"] == "tool_use" for block in items):
+            problem = NO_REQUEST
+        return Response(items, problem, bool(cut_off), self.usage_from(dict_in(body, "usage")))
+
+    def read_items(self, items: list[Entry]) -> Said:
+        text = message_text([block for block in items if block.get("type") == "text"])
         requests = [
-            read_request(block.get("id"), block.get("name"), block.get("input"), not_whole)
-            for block in content
+            read_request(block.get("id"), block.get("name"), block.get("input"))
+            for block in items
             if block.get("type") == "tool_use"
         ]
-        if not_whole and not requests:
-            explanation = dict_in(body, "stop_details").get("explanation")
-            why = f"{not_whole} ({short(explanation, 500)})" if explanation else not_whole
-            raise ProviderError("anthropic", f"{why}. It began: {short(text, 1_000)!r}")
-        thinking = _thinking_in(content)
-        beside = {"thinking": thinking} if thinking else {}
-        return make_reply(text, requests, _usage(dict_in(body, "usage")), **beside)
+        return Said(text, requests)
+
+    def usage_from(self, given: Entry) -> Entry | None:
+        # The input's tokens are only those that have nothing to do with the cache.
+        cached, kept = given.get("cache_read_input_tokens"), given.get("cache_creation_input_tokens")
+        parts = [given.get("input_tokens"), cached or 0, kept or 0]
+        counts = [part for part in parts if type(part) is int]
+        read = sum(counts) if len(counts) == len(parts) else None
+        return make_usage(read, cached, given.get("output_tokens"), kept)
 
     def send(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Any:
         first = {"system": system} if system else {}
@@ -122,22 +152,13 @@ def _text(text: str) -> Entry:
     return {"type": "text", "text": text}
 
 
-def _result(request: Any) -> Entry:
+def _tool_use(block: Entry, request: Request) -> Entry:
+    return {**block, "type": "tool_use", "id": request.id, "name": request.tool, "input": request.input}
+
+
+def _result(request: Request) -> Entry:
     block = {"type": "tool_result", "tool_use_id": request.id, "content": request.result}
     return {**block, "is_error": True} if request.failed else block
-
-
-def _thinking_in(blocks: object) -> list[Entry]:
-    return [block for block in dicts_in(blocks) if block.get("type") in THINKING]
-
-
-def _usage(given: Entry) -> Entry | None:
-    # The input's tokens are only those that have nothing to do with the cache.
-    cached = given.get("cache_read_input_tokens")
-    parts = [given.get("input_tokens"), cached or 0, given.get("cache_creation_input_tokens") or 0]
-    counts = [part for part in parts if type(part) is int]
-    read = sum(counts) if len(counts) == len(parts) else None
-    return make_usage(read, cached, given.get("output_tokens"))
 
 
 # What the module itself speaks, as the functions of `random` draw from one `Random`.

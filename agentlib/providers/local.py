@@ -21,22 +21,30 @@ from typing import Any
 
 from agentlib._json import whole_number
 from agentlib.errors import ProviderError
-from agentlib.messages import Entry, ModelFunction, describe, json_text, short
+from agentlib.messages import Entry, ModelFunction, ModelRequest, calls_in, describe, json_text, short
 from agentlib.providers._shared import (
     check_arguments,
     dict_in,
     dicts_in,
     make_usage,
     message_text,
+    not_whole,
+    raw,
+    raw_items,
     read_request,
+    says,
+    text_in,
     turns,
 )
-from agentlib.tools import read_tools
+from agentlib.tools import Tool, read_tools
 
 __all__ = ["MODEL", "client", "messages_from", "model", "reply_from", "system_text", "tools_from", "weights"]
 
 MODEL = "SmolLM2-135M-Instruct"
 """The model's own name. Its licence is Apache-2.0: https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct"""
+
+API = "local"
+"""Stands beside what came from here, so that it goes back as it came."""
 
 CALLS_PER_SEED = 1_000
 MAX_SEED = 2**32 // CALLS_PER_SEED - 1  # the seed of a call is a number of 32 bits
@@ -119,28 +127,40 @@ def model(
     if whole_number("seed", seed, minimum=0) > MAX_SEED:
         raise ValueError(f"seed is at most {MAX_SEED:,}, but was {seed:,}.")
     whole_number("max_tokens", max_tokens)
-    first = {"role": "system", "content": "\n".join(filter(None, [system.strip(), system_text(tools)]))}
-    shape = {"name": "reply", "schema": tools_from(tools)}
-    settings = {
-        "temperature": temperature,
-        "max_tokens": max_tokens,
-        "cache_prompt": bool(prefix_cache),
-        "response_format": {"type": "json_schema", "json_schema": shape},
-    }
-    calls = 0
+    settings = {"temperature": temperature, "max_tokens": max_tokens, "cache_prompt": bool(prefix_cache)}
+    return _LocalModel(
+        client, name, system.strip(), list(read_tools(tools).values()), settings, seed * CALLS_PER_SEED
+    )
 
-    def ask_local(history: list[Entry]) -> Entry:
-        nonlocal calls
-        messages = [first, *messages_from(history)]
-        request = {**settings, "messages": messages, "seed": seed * CALLS_PER_SEED + calls}
-        calls += 1
+
+class _LocalModel:
+    """What `model` gives; see there. seed: of the next call."""
+
+    def __init__(
+        self, client: Any, name: str, system: str, tools: list[Tool], settings: Entry, seed: int
+    ) -> None:
+        self.client, self.name, self.seed = client, name, seed
+        self.asks, self.closes = (self._make(system, some, settings) for some in (tools, []))
+
+    def _make(self, system: str, tools: list[Tool], settings: Entry) -> tuple[Entry, Entry]:
+        """Make the first message and the settings of calls that offer these tools."""
+        first = {"role": "system", "content": "\n".join(filter(None, [system, system_text(tools)]))}
+        shape = {"name": "reply", "schema": tools_from(tools)}
+        return first, {**settings, "response_format": {"type": "json_schema", "json_schema": shape}}
+
+    def __call__(self, history: list[Entry]) -> Entry:
+        return self.call(history, ModelRequest())
+
+    def call(self, history: list[Entry], request: ModelRequest) -> Entry:
+        first, settings = self.asks if request.offer_tools else self.closes
+        asked = {**settings, "messages": [first, *messages_from(history)], "seed": self.seed}
+        self.seed += 1
         try:
-            body = client.handle_chat_completions(request)
+            body = self.client.handle_chat_completions(asked)
         except Exception as problem:
-            raise ProviderError("local", f"model {name}: {type(problem).__name__}: {problem}") from problem
+            words = f"model {self.name}: {type(problem).__name__}: {problem}"
+            raise ProviderError("local", words) from problem
         return reply_from(body)
-
-    return ask_local
 
 
 # --- the way out: what the model reads ---------------------------------------------------------------
@@ -185,17 +205,22 @@ def _shape(**properties: Entry) -> Entry:
 
 def messages_from(history: list[Entry]) -> list[Entry]:
     """Write a history as messages. The model knows no tools, so that a result comes from the user."""
-    messages = []
+    messages: list[Entry] = []
     for turn in turns(history):
         if turn.role == "user":
             messages.append({"role": "user", "content": turn.text})
             continue
-        replies = [{"type": "tool", "tool": one.tool, "input": one.input} for one in turn.requests]
-        if turn.entry.get("type") == "answer":
-            replies = [{"type": "answer", "text": turn.text}]
-        # In the form in which it writes them itself, so that the cache holds them already.
-        written = [json.dumps(reply, ensure_ascii=False) for reply in replies] or [turn.text]
-        messages.append({"role": "assistant", "content": "\n".join(written)})
+        came = raw_items(turn.entry, API)
+        said = _read(message_text(came[0].get("content")), "") if came else {}
+        if came and says(turn, text_in(said), calls_in(said)):
+            messages += came
+        else:
+            replies = [{"type": "tool", "tool": one.tool, "input": one.input} for one in turn.requests]
+            if turn.entry.get("type") == "answer":
+                replies = [{"type": "answer", "text": turn.text}]
+            # In the form in which it writes them itself, so that the cache holds them already.
+            written = [json.dumps(reply, ensure_ascii=False) for reply in replies] or [turn.text]
+            messages.append({"role": "assistant", "content": "\n".join(written)})
         for one in turn.requests:
             messages.append({"role": "user", "content": f"Result of {one.tool}: {one.result}"})
     return messages
@@ -207,10 +232,11 @@ _TOOL = re.compile(r'"tool"\s*:\s*"([^"\\]*)"')
 
 
 def reply_from(body: Entry) -> Entry:
-    """Read the body of a response, a dict, as a reply.
+    """Read the body of a response, a dict, as a reply; what came stands beside it ("raw").
 
     A request that was cut off has a "problem"; an answer that was cut off is not a reply that the loop can
-    read, and it tells the model so. Raises ProviderError if there is no reply in it.
+    read, and it tells the model so. Raises ProviderError if there is no reply in it, or an ending that is not
+    known.
     """
     choice = next(iter(dicts_in(body.get("choices"))), {}) if isinstance(body, Mapping) else {}
     message = choice.get("message")
@@ -220,21 +246,28 @@ def reply_from(body: Entry) -> Entry:
         raise ProviderError("local", f"the response holds no reply: {short(words, 300)}")
     written = message_text(message.get("content"))
     usage = _usage(dict_in(body, "usage"))
-    reply: Any
-    try:
-        reply = json.loads(written)
-    except (ValueError, RecursionError):
-        reply = None
-    if not isinstance(reply, dict):
-        reply = _cut_off(written, choice.get("finish_reason") == "length")
+    finish = choice.get("finish_reason")
+    if finish not in ("stop", "length"):
+        words = f"the reply ended for a reason that is not known, {describe(finish)}. "
+        words += f"It began: {short(written, 1_000)!r}"
+        raise ProviderError("local", words, text=written, usage=usage)
+    why = "the reply was cut off by the output limit" if finish == "length" else ""
+    reply = _read(written, why or "the reply is not a whole JSON object")
+    reply["raw"] = raw(API, [message])
     return {**reply, "usage": usage} if usage is not None else reply
 
 
-def _cut_off(written: str, by_limit: bool) -> Entry:
-    why = "the reply was cut off by the output limit" if by_limit else "the reply is not a whole JSON object"
+def _read(written: str, why: str) -> Entry:
+    """Read what the model has written. why: what is wrong with it if it is no JSON object."""
+    try:
+        reply: Any = json.loads(written)
+    except (ValueError, RecursionError):
+        reply = None
+    if isinstance(reply, dict):
+        return reply
     tool = _TOOL.search(written)
     if tool:
-        return {"type": "tool", **read_request("", tool[1], written, why)}
+        return {"type": "tool", **not_whole(read_request("", tool[1], written), why)}
     return {"type": why, "text": written}
 
 

@@ -15,7 +15,7 @@ def made_up_keys(monkeypatch):
     """The environment of a learner who has keys and nothing else; a proxy must not come in between."""
     for kit in KITS.values():
         monkeypatch.setenv(kit.module.KEY, FAKE_KEY)
-        monkeypatch.delenv(f"{kit.name.upper()}_BASE_URL", raising=False)
+        monkeypatch.delenv(f"{kit.package.upper()}_BASE_URL", raising=False)
     for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -36,7 +36,7 @@ def server(request, made_up_keys):
 @pytest.fixture(params=sorted(KITS))
 def kit(request):
     """Each provider in turn, where its client is installed."""
-    need(request.param)
+    need(KITS[request.param].package)
     return KITS[request.param]
 
 

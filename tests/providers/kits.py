@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from agentlib.messages import calls_in
 from agentlib.providers import anthropic, openai
-from tests.providers.rules import assert_anthropic_takes, assert_openai_takes
+from tests.providers.rules import assert_anthropic_takes, assert_openai_takes, assert_responses_takes
 
 FAKE_KEY = "sk-wombat-7f3a91c4-not-a-real-key"
 HOW_TO_GET_IT = 'pip install -e ".[openai,anthropic,dev]"'
@@ -16,8 +17,10 @@ HOW_TO_GET_IT = 'pip install -e ".[openai,anthropic,dev]"'
 
 @dataclass(frozen=True)
 class Kit:
-    """One provider.
+    """One API of a provider.
 
+    package: of its client. api: its name beside what came from it. items(body): what of a body goes back.
+    history(request): the part of a request that holds the history.
     path: where its server is asked. base: what stands behind the server's address in the client's base_url.
     body(text, calls, ends, **usage): a response. calls: (id, tool, input as the server writes it).
     ends: "" = as it should; "limit" = cut off; "filter" = stopped by a filter.
@@ -29,7 +32,11 @@ class Kit:
     """
 
     name: str
-    module: ModuleType
+    package: str
+    api: str
+    module: Any
+    items: Callable[[dict[str, Any]], list[dict[str, Any]]]
+    history: Callable[[dict[str, Any]], list[dict[str, Any]]]
     path: str
     base: str
     body: Callable[..., dict[str, Any]]
@@ -100,11 +107,51 @@ def anthropic_body(text=None, calls=(), ends="", *, read=100, cached=0, kept=0, 
     }
 
 
+def responses_body(text=None, calls=(), ends="", *, read=100, cached=0, written=7, refusal=None):
+    reason = {"limit": "max_output_tokens", "filter": "content_filter"}.get(ends)
+    parts = [{"type": "refusal", "refusal": refusal}] if refusal else []
+    if text is not None:
+        parts.append({"type": "output_text", "text": text, "annotations": []})
+    message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": parts}
+    output = [message] if parts else []
+    output += [
+        {"type": "function_call", "id": f"fc_{name}", "call_id": name, "name": tool, "arguments": arguments}
+        for name, tool, arguments in calls
+    ]
+    usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "test-model",
+        "status": "incomplete" if reason else "completed",
+        "incomplete_details": {"reason": reason} if reason else None,
+        "error": None,
+        "output": output,
+        "usage": {**usage, "input_tokens_details": {"cached_tokens": cached}},
+    }
+
+
+def responses_sent(body):
+    return body["instructions"], body["tools"][0], "parameters"
+
+
 def openai_sent(body):
     system = body["messages"][0]
     assert system == {"role": "system", "content": system["content"]}
     return system["content"], body["tools"][0]["function"], "parameters"
 
+
+_responses = openai.Responses()
+RESPONSES = SimpleNamespace(
+    KEY=openai.KEY,
+    client=openai.client,
+    model=partial(openai.model, api="responses"),
+    tools_from=_responses.tools_from,
+    messages_from=_responses.messages_from,
+    reply_from=_responses.reply_from,
+)
+"""The same four functions for OpenAI's other API, which is a switch of the module's model."""
 
 INVALID = {"type": "invalid_request_error"}
 KITS = {
@@ -112,7 +159,11 @@ KITS = {
     for kit in (
         Kit(
             name="openai",
+            package="openai",
+            api="openai chat",
             module=openai,
+            items=lambda body: [body["choices"][0]["message"]],
+            history=lambda request: request["messages"],
             path="/v1/chat/completions",
             base="/v1",
             body=openai_body,
@@ -127,8 +178,32 @@ KITS = {
             sent=openai_sent,
         ),
         Kit(
+            name="responses",
+            package="openai",
+            api="openai responses",
+            module=RESPONSES,
+            items=lambda body: body["output"],
+            history=lambda request: request["input"],
+            path="/v1/responses",
+            base="/v1",
+            body=responses_body,
+            failure=lambda message: {"error": {**INVALID, "message": message, "code": None}},
+            raw_input=json.dumps,
+            half_input='{"warehouse": "no',
+            takes=assert_responses_takes,
+            joins_texts=False,
+            async_client="AsyncOpenAI",
+            settings={"max_output_tokens": 50},
+            settings_sent={"max_output_tokens": 50},
+            sent=responses_sent,
+        ),
+        Kit(
             name="anthropic",
+            package="anthropic",
+            api="anthropic messages",
             module=anthropic,
+            items=lambda body: body["content"],
+            history=lambda request: request["messages"],
             path="/v1/messages",
             base="",
             body=anthropic_body,

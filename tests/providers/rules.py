@@ -7,6 +7,13 @@ import json
 import re
 
 
+def text_in(content: object) -> str:
+    """The text of a content: plain, or in parts, which an assistant's message may have too."""
+    assert type(content) in (str, list, type(None)), content
+    parts = content if type(content) is list else [{"text": content or ""}]
+    return "".join(part.get("text") or "" for part in parts if type(part.get("text") or "") is str)
+
+
 def assert_openai_takes(messages: list[dict]) -> None:
     """A message with calls is followed at once by one tool message for each of its ids, and no other."""
     assert messages, "at least one message"
@@ -23,7 +30,8 @@ def assert_openai_takes(messages: list[dict]) -> None:
         if message["role"] == "assistant":
             calls = message.get("tool_calls")
             assert calls or calls is None, f"{where}: an empty list of calls"
-            assert calls or message["content"].strip(), f"{where} has neither content nor calls"
+            said = text_in(message.get("content")) or message.get("refusal") or ""
+            assert calls or said.strip(), f"{where} has neither content nor calls"
             for call in calls or []:
                 assert call["type"] == "function", where
                 assert 1 <= len(call["id"]) <= 40, where
@@ -69,8 +77,40 @@ def assert_anthropic_takes(messages: list[dict]) -> None:
                 assert block["id"] not in ever, f"{where}: the id {block['id']} was used before"
                 ever.add(block["id"])
                 waiting.append(block["id"])
-            else:
-                assert block["type"] in ("thinking", "redacted_thinking"), where
+            else:  # thinking, or whatever else the provider itself has made
+                assert block["type"], where
                 assert message["role"] == "assistant", where
     assert not waiting, f"the conversation ends before the results of {waiting}"
     json.dumps(messages, allow_nan=False).encode()
+
+
+def assert_responses_takes(items: list[dict]) -> None:
+    """Each function_call has one output behind it, and no other; reasoning stands before what it led to."""
+    assert items, "at least one item"
+    waiting: set[str] = set()
+    ever: set[str] = set()
+    thinks = False
+    for number, item in enumerate(items):
+        where = f"input[{number}]: {item}"
+        kind = item.get("type", "message")
+        assert not thinks or item.get("role") != "user", f"{where}: reasoning without what follows it"
+        assert not thinks or kind != "function_call_output", f"{where}: reasoning without what follows it"
+        thinks = kind == "reasoning"
+        if kind == "function_call_output":
+            assert item["call_id"] in waiting, f"{where} answers no call"
+            waiting.remove(item["call_id"])
+            assert type(item["output"]) is str, where
+        elif kind == "function_call":
+            assert item["call_id"] not in ever, f"{where}: the id was used before"
+            assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", item["name"]), where
+            assert type(json.loads(item["arguments"])) is dict, where
+            ever.add(item["call_id"])
+            waiting.add(item["call_id"])
+        elif kind == "message" and "id" not in item:
+            assert not waiting, f"{where} comes before the results of {waiting}"
+            assert item["role"] in ("user", "assistant"), where
+            assert item["content"].strip(), f"{where}: blank text"
+        else:  # what the provider itself has made
+            assert kind, where
+    assert not waiting, f"the conversation ends before the results of {waiting}"
+    json.dumps(items, allow_nan=False).encode()

@@ -22,7 +22,7 @@ def test_without_a_key_there_is_a_clear_error_before_the_first_call(kit, monkeyp
         monkeypatch.setenv(kit.module.KEY, key)
     with pytest.raises(ProviderError, match=f"environment variable {kit.module.KEY} is not set") as caught:
         kit.module.client()
-    assert (caught.value.provider, caught.value.status) == (kit.name, None)
+    assert (caught.value.provider, caught.value.status) == (kit.package, None)
 
 
 @pytest.mark.parametrize("odd", [" and more", "\u2026", "é", "\t1", "\nX-Other: 1"])

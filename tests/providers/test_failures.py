@@ -98,7 +98,7 @@ def test_whatever_the_server_does_the_run_ends_with_a_reason_and_without_the_key
     assert time.monotonic() - begun < 10
     assert_sound(run)
     assert (run.stopped, run.steps, run.answer) == ("model error", 1, None)
-    for words in (kit.name, *expected):
+    for words in (kit.package, *expected):
         assert words in run.stopped.detail
     assert_nowhere(FAKE_KEY, run, tmp_path)
     assert_fails_without_the_key(model)
@@ -238,7 +238,7 @@ def test_a_key_of_a_few_signs_is_no_secret_and_changes_no_reply(kit, say, addres
 
 
 def test_a_client_for_async_code_is_said_to_be_one(kit, made_up_keys, address):
-    package = pytest.importorskip(kit.name)
+    package = pytest.importorskip(kit.package)
     client = getattr(package, kit.async_client)(base_url=address + kit.base)
     run = run_agent(kit.module.model(client, "test-model", {}), {}, "Goal")
     assert run.stopped == "model error"

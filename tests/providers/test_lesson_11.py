@@ -133,6 +133,8 @@ def test_both_providers_say_the_same_in_one_shape():
         "content": [block],
         "usage": {"input_tokens": 20, "cache_read_input_tokens": 80, "output_tokens": 7},
     }
-    reply = openai.reply_from(chat)
-    assert reply == anthropic.reply_from(messages)
+    reply, other = openai.reply_from(chat), anthropic.reply_from(messages)
+    assert other.pop("raw")["items"] == [block]
+    assert reply.pop("raw")["items"] == [chat["choices"][0]["message"]]
+    assert reply == other
     assert reply["usage"] == {"input_tokens": 100, "cached_tokens": 80, "output_tokens": 7}

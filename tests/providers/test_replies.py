@@ -10,7 +10,8 @@ from agentlib.labs import blue_mugs
 from tests.invariants import assert_sound
 from tests.providers.kits import KITS, OPENAI
 
-openai_alone = pytest.mark.parametrize("kit", ["openai"], indirect=True)
+openai_alone = pytest.mark.parametrize("kit", ["openai", "responses"], indirect=True)
+chat_alone = pytest.mark.parametrize("kit", ["openai"], indirect=True)
 anthropic_alone = pytest.mark.parametrize("kit", ["anthropic"], indirect=True)
 
 
@@ -48,10 +49,12 @@ def results(run):
 
 
 def test_one_request_with_text_beside_it(kit, run):
-    came = run(kit.body("I look at the north.", [north(kit)]), kit.body("140."))
+    body = kit.body("I look at the north.", [north(kit)])
+    came = run(body, kit.body("140."))
     usage = {"input_tokens": 100, "cached_tokens": 0, "output_tokens": 7}
     words = {"text": "I look at the north.", "usage": usage}
-    assert came.history[1] == {"role": "model", **NORTH_ASKED, **words}
+    raw = {"api": kit.api, "items": kit.items(body)}
+    assert came.history[1] == {"role": "model", **NORTH_ASKED, **words, "raw": raw}
     assert (came.history[2]["id"], came.answer) == ("id_1", "140.")
 
 
@@ -68,7 +71,7 @@ def test_several_requests_in_one_reply_and_no_text(kit, run, text):
 
 def test_results_go_back_to_the_ids_that_asked_for_them(kit, run, sent):
     run(kit.body(None, [north(kit), south(kit)]), kit.body("North."))
-    text = json.dumps(sent()[1]["messages"][2:])
+    text = json.dumps(kit.history(sent()[1])[3 if kit.name == "responses" else 2 :])
     assert text.index("id_1") < text.index("140") < text.index("id_2") < text.index("95")
 
 
@@ -151,7 +154,7 @@ def test_f12_a_request_that_was_cut_off_does_not_run_and_the_model_is_told(kit, 
     for result in results(came):
         assert result["error"] == "invalid_input"
         assert "cut off by the output limit" in result["message"]
-    assert "cut off by the output limit" in json.dumps(sent()[1]["messages"])
+    assert "cut off by the output limit" in json.dumps(kit.history(sent()[1]))
     assert came.history[1]["text"] == "I look."
 
 
@@ -209,7 +212,7 @@ def test_text_in_several_blocks_is_one_text_and_other_blocks_are_passed_over(kit
     assert run(body).answer == "North has more."
 
 
-@openai_alone
+@chat_alone
 def test_text_in_several_parts_as_some_servers_send_it_is_one_text(kit, run):
     parts = [{"type": "text", "text": "North "}, {"type": "text", "text": "has more."}]
     assert run(kit.body(parts)).answer == "North has more."
@@ -222,14 +225,14 @@ def test_thinking_is_kept_beside_the_reply_and_sent_back_as_it_came(kit, run, se
         {"type": "redacted_thinking", "data": "eA=="},
     ]
     came = run(kit.body("I look.", [north(kit)], thinking=thinking), kit.body("140."))
-    assert came.history[1]["thinking"] == thinking
+    assert came.history[1]["raw"]["items"][:2] == thinking
     assert sent()[1]["messages"][1]["content"][:2] == thinking
 
 
 # --- usage ------------------------------------------------------------------------------------------
 
 
-def test_the_same_hundred_tokens_with_eighty_from_a_cache_are_the_same_for_both(kit, run):
+def test_the_same_hundred_tokens_with_eighty_from_a_cache_are_the_same_for_all(kit, run):
     came = run(kit.body("North.", read=100, cached=80, written=7))
     assert came.history[-1]["usage"] == {"input_tokens": 100, "cached_tokens": 80, "output_tokens": 7}
     assert (came.usage.input_tokens, came.usage.output_tokens, came.usage.estimated) == (100, 7, False)
@@ -238,7 +241,12 @@ def test_the_same_hundred_tokens_with_eighty_from_a_cache_are_the_same_for_both(
 @anthropic_alone
 def test_tokens_that_were_put_into_a_cache_were_read_too(kit, run):
     came = run(kit.body("North.", read=100, cached=30, kept=50))
-    assert came.history[-1]["usage"] == {"input_tokens": 100, "cached_tokens": 30, "output_tokens": 7}
+    assert came.history[-1]["usage"] == {
+        "input_tokens": 100,
+        "cached_tokens": 30,
+        "cache_write_tokens": 50,
+        "output_tokens": 7,
+    }
 
 
 def test_usage_is_added_up_over_the_calls(kit, run):
@@ -257,7 +265,8 @@ def test_without_a_usage_that_can_be_read_tokens_are_estimated(kit, run, usage):
 @pytest.mark.parametrize("details", [None, {}, {"cached_tokens": None}])
 def test_a_server_that_says_nothing_of_a_cache_gives_no_cached_tokens(kit, run, details):
     body = kit.body("North.")
-    body["usage"]["prompt_tokens_details"] = details
+    name = "input_tokens_details" if kit.name == "responses" else "prompt_tokens_details"
+    body["usage"][name] = details
     assert run(body).history[-1]["usage"] == {"input_tokens": 100, "output_tokens": 7}
 
 
@@ -297,7 +306,7 @@ def test_without_tools_none_are_offered(kit, run, sent):
 
 def test_a_tool_without_a_signature_is_offered_with_an_object_of_any_arguments(kit):
     (offer,) = kit.module.tools_from({"most": max})
-    schema = offer.get("input_schema") or offer["function"]["parameters"]
+    schema = offer.get("input_schema") or offer.get("parameters") or offer["function"]["parameters"]
     assert schema == {"type": "object", "properties": {}, "additionalProperties": True}
 
 
@@ -311,9 +320,9 @@ def test_retries_are_the_clients_own(kit, server, address, say):
 
 def test_each_call_reads_the_whole_history_and_writes_nothing_into_it(kit, run, sent):
     came = run(kit.body(None, [north(kit)]), kit.body(None, [south(kit)]), kit.body("North."))
-    lengths = [len(body["messages"]) for body in sent()]
-    assert lengths == [1, 3, 5]
-    assert sent()[2]["messages"][:3] == sent()[1]["messages"]
+    first, second, third = map(kit.history, sent())
+    assert [len(first), len(second), len(third)] == [1, 3, 5]
+    assert third[:3] == second
     assert came.coins == 9
 
 
@@ -324,6 +333,7 @@ def test_each_call_reads_the_whole_history_and_writes_nothing_into_it(kit, run, 
 def test_a_recorded_body_is_read_with_no_client_at_hand(kit):
     body = kit.body("I look.", [north(kit)], read=100, cached=80)
     usage = {"input_tokens": 100, "cached_tokens": 80, "output_tokens": 7}
-    assert kit.module.reply_from(body) == {**NORTH_ASKED, "text": "I look.", "usage": usage}
+    raw = {"api": kit.api, "items": kit.items(body)}
+    assert kit.module.reply_from(body) == {**NORTH_ASKED, "text": "I look.", "usage": usage, "raw": raw}
     with pytest.raises(ProviderError, match="holds no reply"):
         kit.module.reply_from({})

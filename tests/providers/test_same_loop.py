@@ -36,7 +36,7 @@ def over_http(kit):
     """The lab's script, told by a server to the provider's official client."""
 
     def make(request):
-        need(kit.name)
+        need(kit.package)
         server = request.getfixturevalue("server")
         for reply in blue_mugs.SCRIPT:
             server.expect_ordered_request(kit.path, method="POST").respond_with_json(kit.body_of(reply))
@@ -62,10 +62,9 @@ CASES = {
 
 
 def story(history):
-    """A history without what may differ from one provider to the other: the ids and the counted tokens."""
-    return [
-        {name: value for name, value in entry.items() if name not in ("id", "usage")} for entry in history
-    ]
+    """A history without what differs from provider to provider: ids, counted tokens, what came as it came."""
+    own = ("id", "usage", "raw")
+    return [{name: value for name, value in entry.items() if name not in own} for entry in history]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -89,5 +88,5 @@ def test_the_ids_of_the_provider_stand_in_the_history_and_go_back_to_it(name, re
     run = run_agent(model, blue_mugs.TOOLS, blue_mugs.GOAL)
     ids = [entry["id"] for entry in run.history if entry["role"] == "tool"]
     assert ids == [f"{name}_0"] * 3  # used again in each reply, as some servers do
-    last = str(request.getfixturevalue("sent")()[-1]["messages"])
+    last = str(KITS[name].history(request.getfixturevalue("sent")()[-1]))
     assert f"{name}_0" in last
