@@ -20,10 +20,12 @@ from agentlib.messages import (
     ModelRequest,
     ReadCall,
     ReadReply,
+    ReplyUsage,
     describe,
     json_ready,
     json_text,
     read_reply,
+    read_usage,
     short,
     user,
 )
@@ -174,6 +176,7 @@ class RunState:
         self.reply: ReadReply | None = None
         self.running: ReadCall | None = None
         self.empty_replies = 0  # in a row
+        self.failed_usage: ReplyUsage | None = None  # what a provider counts for a call that gave no reply
         self.answer: str | None = None
         self.reason = self.stopped = StopReason("")  # why it ends, and what was said of it at the end
         self.closing = False
@@ -215,6 +218,9 @@ class RunState:
             raise
         except BaseException as problem:  # whatever a provider's client raises, the work so far is kept
             words = words_of(problem)
+            self.failed_usage = read_usage(getattr(problem, "usage", None))
+            if self.failed_usage is not None:
+                self._count(Usage(**self.failed_usage))
             if self.closing:
                 self.note(CLOSING_FAILED + words)
             raise Stop(StopReason(MODEL_ERROR, words)) from problem
@@ -233,24 +239,27 @@ class RunState:
         self.reply = reply
         self.history.add(entry, tokens)
         if reply.usage is None:
-            read, written = progress.next_estimate, tokens
+            usage = Usage(progress.next_estimate, tokens)
             progress.estimated = True
         else:
             usage = progress.last_usage = Usage(**reply.usage)
             progress.last_estimate = progress.next_estimate
-            read, written = usage.input_tokens, usage.output_tokens
-            progress.cached_tokens += usage.cached_tokens
-            progress.cache_write_tokens += usage.cache_write_tokens
-        progress.input_tokens += read
-        progress.output_tokens += written
+        self._count(usage)
         self.empty_replies = self.empty_replies + 1 if reply.kind == "empty" else 0
         if reply.kind == "invalid":
             progress.errors += 1
-        self._happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem))
+        self._happened(Event("reply", progress.steps, entry, 0, usage.input_tokens, "", reply.problem))
         if reply.kind == "answer":
             self.answer = entry["text"]
         elif reply.kind == "invalid":
             self.note(f"Your reply could not be read. {reply.problem} {SHAPES}")
+
+    def _count(self, usage: Usage) -> None:
+        progress = self.progress
+        progress.input_tokens += usage.input_tokens
+        progress.output_tokens += usage.output_tokens
+        progress.cached_tokens += usage.cached_tokens
+        progress.cache_write_tokens += usage.cache_write_tokens
 
     # -- 2. check
 
@@ -386,6 +395,8 @@ class RunState:
             return
         self.stopped = reason = self.reason
         said: Entry = {"answer": self.answer, "detail": reason.detail}
+        if self.failed_usage is not None:
+            said["usage"] = self.failed_usage
         self._happened(Event("stop", self.progress.steps, said, text=str(reason)))
         if self.said_late:
             detail = "; ".join(filter(None, (reason.detail, self.said_late)))

@@ -58,7 +58,8 @@ class Event(NamedTuple):
                  variables: short forms of its variables that are new since the last line; None = no longer
                  there. They do not count when events are compared.
       "crash"    line, text: where a watched loop raised, and what.
-      "stop"     text: the reason. entry: the answer and the details; for a watched loop what it returned.
+      "stop"     text: the reason. entry: the answer and the details, and the usage of a call that gave no
+                 reply, if the provider has counted it; for a watched loop what it returned.
     step: the number of the model call that it belongs to, from 1; 0 = before the first call.
     """
 
@@ -144,8 +145,11 @@ class Trace:
     @property
     def detail(self) -> str:
         """What the stop event says beyond its reason, in words."""
+        return str(self._said().get("detail", ""))
+
+    def _said(self) -> Entry:
         last = self._last("stop")
-        return str(last.entry.get("detail", "")) if last and last.entry else ""
+        return last.entry or {} if last else {}
 
     def _last(self, kind: str) -> Event | None:
         return next((event for event in reversed(self.events) if event.kind == kind), None)
@@ -206,6 +210,8 @@ class Trace:
                 ended_with = KeyboardInterrupt()
             elif words.startswith(CLOSING_FAILED):
                 ended_with = RuntimeError(words.removeprefix(CLOSING_FAILED))
+            if isinstance(ended_with, RuntimeError):
+                ended_with.usage = self._said().get("usage")  # type: ignore[attr-defined]
         return ReplayModel(replies, lengths, ended_with)
 
     def reply_again(self, event: Event) -> Any:

@@ -9,6 +9,7 @@ from agentlib.memory import WindowedModel
 from agentlib.messages import ModelRequest
 from agentlib.models import NoisyModel, RecordingModel
 from agentlib.trace import Event
+from agentlib.watch import watch
 
 
 class Asked:
@@ -68,6 +69,13 @@ def test_what_a_model_notes_stands_in_the_trace_and_is_shown():
     run = run_agent(Noting(), {}, "Goal", on_event=shown.append)
     assert [event.kind for event in run.trace] == ["start", "ask", "note", "reply", "stop"]
     assert shown == list(run.trace.events)
+
+
+def test_a_watched_model_is_told_the_same():
+    model = Asked()
+    trace = watch(run_agent, model, TOOLS, "Goal", max_steps=1, closing_call=True)
+    assert [request.offer_tools for request in model.requests] == [True, False]
+    assert (trace.steps, trace.answer) == (2, "Done.")
 
 
 WRAPPERS = {

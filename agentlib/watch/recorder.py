@@ -181,8 +181,13 @@ class Recorder:
     # -- the model and the tools
 
     def watched_model(self, model: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap the model, so that each call and its reply are noted."""
+        """Wrap the model, so that each call and its reply are noted, also by its method `call`."""
+        watched = self._watched_function(model)
+        if hasattr(model, "call"):
+            watched.call = self._watched_function(model.call)  # type: ignore[attr-defined]
+        return watched
 
+    def _watched_function(self, model: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(model)
         def watched(*args: Any, **kwargs: Any) -> Any:
             with self.lines.outside:
