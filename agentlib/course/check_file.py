@@ -13,7 +13,7 @@ from agentlib.course.checking.simulator import Learner
 from agentlib.course.checking.spec import Exercise
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import exercise_of, exercise_of_cells
-from agentlib.course.running.cells import run_cells
+from agentlib.course.running.cells import Ran, run_cells
 from agentlib.course.running.runner import Runner
 from agentlib.messages import Entry
 
@@ -43,11 +43,21 @@ def check_file(
     alone = now is not None
     before = (lambda cell: now(cell.place, cell_seconds)) if now else None
     ran = run_cells(cells, cell_seconds, before=before, alone=alone, as_main=alone)
+    try:
+        return _report(path, exercise, ran, seed, now)
+    finally:
+        if ran.loop is not None:
+            ran.loop.close()
+
+
+def _report(
+    path: Path, exercise: Exercise, ran: Ran, seed: int | None, now: Callable[[str, float], None] | None
+) -> CheckReport:
     functions = functions_in(ran, exercise.functions, path)
     for name, function in functions.items():
         if why := why_not(function):
             raise NotebookError(f"{path}: {name} is {why} `def {name}(...)`.")
-    learner = Runner(functions, alone=alone)
+    learner = Runner(functions, alone=now is not None, loop=ran.loop)
     report = check_with(exercise, _Followed(learner, now) if now else learner, seed)
     report = with_print_note(report, learner.printed)
     problems = tuple(problem for problem in ran.problems if report.started or "not started" not in problem)

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,9 @@ def read_notebook(path: Path) -> list[Cell]:
 
 def read_cells(data: bytes, path: Path) -> list[Cell]:
     """Read the code cells out of the content of a notebook file; path: for the words of a NotebookError."""
-    if not data.strip():
+    if not data.removeprefix(BOM_UTF8).strip():
         raise NotebookError(f"{path}: the file is empty. Save the notebook, and take that file.")
-    if data.lstrip()[:1] == b"<":
+    if data.removeprefix(BOM_UTF8).lstrip()[:1] == b"<":
         raise NotebookError(
             f"{path}: is a web page and no notebook. Take the .ipynb file that JupyterLab saves."
         )
@@ -64,7 +65,7 @@ def _cell(number: int, cell: dict[str, Any]) -> Cell:
     metadata = _dict(cell.get("metadata"))
     about = _dict(metadata.get("nbgrader"))
     text = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    text = text.replace("\r\n", "\n")  # some editors on Windows write lines so
+    text = text.replace("\r\n", "\n").replace("\r", "\n")  # editors on Windows and on old Macs end lines so
     tags = metadata.get("tags")
     return Cell(
         number,

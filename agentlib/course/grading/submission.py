@@ -205,7 +205,8 @@ def defines(source: str, name: str) -> bool:
 def converted(data: bytes, path: Path) -> tuple[bytes, list[str]]:
     """Bring an old notebook into the format of today. Anything else is left as it is."""
     try:
-        version = json.loads(data)["nbformat"]
+        old = json.loads(data)
+        version = old["nbformat"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return data, []
     if not isinstance(version, int) or not 1 <= version < 4:
@@ -218,7 +219,7 @@ def converted(data: bytes, path: Path) -> tuple[bytes, list[str]]:
             f"{path.name}: has notebook format {version}; nbformat converts it: pip install nbformat"
         ) from None
     try:
-        notebook: Any = nbformat.reads(data.decode(), as_version=4)  # type: ignore[no-untyped-call]
+        notebook: Any = nbformat.reads(json.dumps(old), as_version=4)  # type: ignore[no-untyped-call]
         text: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
     except Exception as problem:
         raise NotebookError(

@@ -9,11 +9,15 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import CodeType, ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentlib.course.running.runner import Counter, RunEnded, TimeLimit, cell_words, error_of
 from agentlib.messages import short
+
+if TYPE_CHECKING:
+    from agentlib.course.running.event_loop import EventLoop
 
 __all__ = ["Cell", "Ran", "run_cells"]
 
@@ -25,6 +29,9 @@ CO_FUTURES = 0x1FE0000
 """What `from __future__ import ...` sets; in a notebook it holds for all cells that come after it, too."""
 FUTURE = re.compile(r"^from __future__ import ([\w ,]+)$", re.MULTILINE)
 
+MAY_AWAIT = re.compile(r"async|await|aio")
+"""Where none of that stands in a cell, no cell can tell whether an event loop runs."""
+
 LARGE_OUTPUT_BYTES = 1_000_000
 """Printed text from so many bytes on is mentioned."""
 
@@ -32,6 +39,7 @@ LARGE_OUTPUT_BYTES = 1_000_000
 class Cell(NamedTuple):
     """One code cell. number: which code cell it is, counted from 1. tags: those of its metadata.
 
+    source: its lines end in "\\n" alone. `str.splitlines` knows more line ends than Python.
     code: plain Python in the place of a source that is none; None = the source itself is run.
     passed_over: the magic because of which nothing of it is run: "%%bash".
     Both come from `agentlib.course.checking.magics`.
@@ -52,7 +60,7 @@ class Cell(NamedTuple):
     @property
     def place(self) -> str:
         """How a reader finds it: "the cell that begins `def run_agent(`"."""
-        return cell_words(self.name, self.source.splitlines())
+        return cell_words(self.name, self.source.split("\n"))
 
 
 class Ran:
@@ -60,10 +68,12 @@ class Ran:
 
     passed_over: what was not run, in sentences. That is a problem only where something is missing.
     futures: what cells have imported from `__future__`, as flags of `compile`.
+    loop: the event loop in which the cells ran, and their functions are to run; None = they need none.
     """
 
-    def __init__(self, names: dict[str, Any]) -> None:
+    def __init__(self, names: dict[str, Any], loop: "EventLoop | None" = None) -> None:
         self.names = names
+        self.loop = loop
         self.problems: list[str] = []
         self.passed_over: list[str] = []
         self.futures = 0
@@ -109,7 +119,7 @@ def run_cells(
         display=_show_nothing,
         get_ipython=lambda: _NoNotebook(names),
     )
-    ran = Ran(names)
+    ran = Ran(names, _event_loop(cells))
     for cell in cells:
         if set(skip_tags) & set(cell.tags):
             continue
@@ -175,12 +185,17 @@ def _run_cell(cell: Cell, ran: Ran, seconds: float, alone: bool) -> str:
     except (ValueError, RecursionError, MemoryError) as problem:  # a zero byte; brackets in brackets
         return f"In {cell.place}: {str(problem) or 'it is nested too deep'}."
     # So that an error can show the line that it came from.
-    linecache.cache[cell.name] = (len(source), None, cell.source.splitlines(keepends=True), cell.name)
+    lines = [f"{line}\n" for line in cell.source.split("\n")]
+    linecache.cache[cell.name] = (len(source), None, lines, cell.name)
     printed = Counter()
     limit = TimeLimit(seconds)
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            limit.run(_call(code, ran.names))
+            if ran.loop is None:
+                limit.run(lambda: exec(code, ran.names))
+            else:
+                is_async = bool(code.co_flags & CO_COROUTINE)
+                limit.run(partial(ran.loop.run, lambda: eval(code, ran.names), is_async))
     except RunEnded:
         return (
             f"{_capital(cell.place)} did not end within {seconds:g} seconds: is there a way out of its loop?"
@@ -207,23 +222,22 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _call(code: CodeType, names: dict[str, Any]) -> Callable[[], None]:
-    """Make a function that runs code; where it holds an `await` outside of functions, as a notebook may."""
-    if not code.co_flags & CO_COROUTINE:
-        return lambda: exec(code, names)
-    import asyncio  # noqa: PLC0415  few cells need it, and it loads slowly
+def _event_loop(cells: Sequence[Cell]) -> "EventLoop | None":
+    if not any(MAY_AWAIT.search(cell.source) for cell in cells):
+        return None
+    from agentlib.course.running.event_loop import EventLoop  # noqa: PLC0415  few need it; it loads slowly
 
-    return lambda: asyncio.run(eval(code, names))
+    return EventLoop()
 
 
 def _code(cell: Cell, line: int) -> str:
-    lines = cell.source.splitlines()
+    lines = cell.source.split("\n")
     return f"`{short(lines[line - 1].strip(), 80)}`" if 0 < line <= len(lines) else "``"
 
 
 def _exit_words(source: str) -> str:
     """Say what ended a cell, and where if it can be seen: `, line 2: sys.exit()`."""
-    for number, line in enumerate(source.splitlines(), start=1):
+    for number, line in enumerate(source.split("\n"), start=1):
         found = re.search(r"(?:\bsys\.)?\b(?:exit|quit)\s*\(|\bSystemExit\b", line)
         if found:
             return f", line {number}: {found[0].rstrip('( ')}{'()' if found[0].endswith('(') else ''}"

@@ -12,11 +12,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agentlib._json import json_ready
 from agentlib.messages import Entry, short
+
+if TYPE_CHECKING:
+    from agentlib.course.running.event_loop import EventLoop
 
 __all__ = [
     "CALL",
@@ -37,6 +41,7 @@ TOO_OFTEN = "asked too often"
 TOO_LONG = "ran too long"
 
 OUR_DIR = os.path.dirname(os.path.abspath(__file__))
+LOOP_DIR = os.path.join(os.path.dirname(os.__file__), "asyncio")
 KNOCK_SECONDS = 0.002
 """Time between two tries to end a function that is over its time."""
 
@@ -56,7 +61,7 @@ class TimeLimit:
 
     A bare `except:` can swallow that. So it is raised once more at the next line, which is then the one of
     the `except`, and from then on again and again: sooner or later one comes while no `try` is around.
-    Nothing is raised inside this folder's own code, nor while `paused`.
+    Nothing is raised inside this folder's own code, nor in the event loop's, nor while `paused`.
     In the main thread a timer signal does it, which ends a `time.sleep` too. In other threads, and on
     Windows, a second thread asks Python to raise it; Python does so when it next goes round a loop or calls a
     function. (There a loop in a loop that swallows everything and never asks the model can live on for long.)
@@ -127,7 +132,7 @@ class TimeLimit:
 
     def may_raise_at(self, frame: FrameType | None) -> bool:
         """Whether RunEnded may be raised now, in this frame; never in our own, which must stay in order."""
-        ours = frame is not None and frame.f_code.co_filename.startswith(OUR_DIR)
+        ours = frame is not None and frame.f_code.co_filename.startswith((OUR_DIR, LOOP_DIR))
         return self.inside and not self.paused and not ours
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -199,12 +204,19 @@ class Runner:
     """A `Learner` whose functions live in this process. functions: by name.
 
     alone: no person can press Ctrl-C here, so that a KeyboardInterrupt is an error like any other.
+    loop: the event loop of the cells that made them; it runs while they do, as in a notebook.
     printed: counts what they print, which is not shown: each scenario would print it again.
     """
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any]], alone: bool = False) -> None:
+    def __init__(
+        self,
+        functions: Mapping[str, Callable[..., Any]],
+        alone: bool = False,
+        loop: "EventLoop | None" = None,
+    ) -> None:
         self.functions = dict(functions)
         self.alone = alone
+        self.loop = loop
         self.printed = Counter()
 
     def run(self, request: Entry, called: Callable[[str, list[Any], Entry], Entry], seconds: float) -> Entry:
@@ -216,7 +228,8 @@ class Runner:
         kwargs = {name: channel.inside(value) for name, value in request["kwargs"].items()}
         try:
             with contextlib.redirect_stdout(self.printed):
-                value = limit.run(lambda: function(*args, **kwargs))
+                call = partial(function, *args, **kwargs)
+                value = limit.run(call if self.loop is None else partial(self.loop.run, call))
         except RunEnded:
             outcome: Entry = {"ended": TOO_LONG}
         except BaseException as problem:

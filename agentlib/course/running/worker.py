@@ -186,7 +186,7 @@ class Service:
                 return answer
 
         name = request["request"]["function"]
-        learner = Runner({name: self.ran.names[name]})
+        learner = Runner({name: self.ran.names[name]}, loop=self.ran.loop)
         try:
             return learner.run(request["request"], _or_exit(called), request["seconds"])
         except KeyboardInterrupt as interrupt:  # raised by the learner's own code: there is no keyboard here
