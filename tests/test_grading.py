@@ -4,11 +4,13 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
+from random import Random
 
 import psutil
 import pytest
@@ -21,7 +23,7 @@ from agentlib.course.grading.grade import seed_for
 from agentlib.course.grading.processes import is_running, kill_user
 from agentlib.course.grading.sandbox import PROMISES, bubblewrap_command, is_root
 from agentlib.course.grading.sandbox_root import course_version, remove_leftovers, temporary_sandbox_root
-from agentlib.course.grading.sandboxed import checked
+from agentlib.course.grading.sandboxed import SandboxedLearner, checked
 from agentlib.course.grading.selection import try_backend
 from agentlib.course.grading.submission import (
     MAX_CELLS,
@@ -573,6 +575,51 @@ def test_nothing_more_is_run_when_the_time_for_everything_is_over(root):
     row = grade_notebook(slow, EX01, LAST, root, limits)
     assert row.status == "timed out"
     assert row.seconds < 4
+
+
+def with_seconds(seconds):
+    """Exercise 1 with so much time for each of its calls."""
+
+    def scenarios(random):
+        return {
+            name: dataclasses.replace(one, seconds=seconds) for name, one in EX01.scenarios(random).items()
+        }
+
+    return dataclasses.replace(EX01, scenarios=scenarios)
+
+
+@pytest.mark.parametrize(
+    ("exercise_seconds", "call_seconds", "allowed"), [(0.3, None, "0.3"), (5.0, 0.2, "0.2"), (0.3, 5.0, "")]
+)
+def test_a_call_has_the_time_of_its_exercise_unless_another_is_given(
+    root, exercise_seconds, call_seconds, allowed
+):
+    limits = dataclasses.replace(Limits(), call_seconds=call_seconds)
+    slow = notebook(HONEST.replace("history = [", "import time; time.sleep(0.5)\n    history = ["))
+    row = grade_notebook(slow, with_seconds(exercise_seconds), LAST, root, limits)
+    seen = {one["seen"] for one in row.report["results"] if one["status"] == "not yet"}
+    said = f"after {allowed} seconds the function was still running; by then it had asked the model 0 times"
+    assert (row.points, seen) == ((0, {said}) if allowed else (10, set()))
+
+
+def test_by_default_every_exercise_gives_the_same_time_as_check():
+    assert Limits().call_seconds is None
+    for name, exercise in EXERCISES.items():
+        given = {one.seconds for one in exercise.scenarios(Random(1)).values()}
+        assert max(given) == (30.0 if name.startswith("ex09") else 5.0)
+
+
+def test_what_the_end_of_the_time_for_everything_cut_off_says_so(root):
+    limits = dataclasses.replace(SHORT, wall_seconds=4.0, call_seconds=9.0)
+    slow = notebook(HONEST.replace("history = [", "import time; time.sleep(9)\n    history = ["))
+    row = grade_notebook(slow, EX01, LAST, root, limits)
+    first = next(one["seen"] for one in row.report["results"] if one["status"] == "not yet")
+    assert 0 < float(re.match(r"after (\S+) seconds the function was still running", first)[1]) <= 4.0
+    learner = SandboxedLearner(plan(EX01, slow, Path("ex01.ipynb")), EX01.functions, LAST, root, limits)
+    learner.failed = "ran too long"
+    raised = learner.run({"function": "run_agent", "args": [], "kwargs": {}}, one, 5.0)["raised"]
+    assert raised["message"] == "ran too long before this call could be made"
+    assert "waits" in raised["hint"]
 
 
 def test_a_file_that_is_too_large_is_not_read(root):

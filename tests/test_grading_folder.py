@@ -6,6 +6,7 @@ import io
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import time
 import zipfile
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from agentlib.course.errors import NotebookError
 from agentlib.course.grading import BACKENDS, Batch, Limits, Row, grade_folder, temporary_sandbox_root
 from agentlib.course.grading.batch import EarlyPool
 from agentlib.course.grading.collect import find_submissions, printable, read_submission, who
-from agentlib.course.grading.commands import folder_problem
+from agentlib.course.grading.commands import ProgressBar, folder_problem, limit
 from agentlib.course.grading.export import canvas_text, csv_text, moodle_texts, without_number, write_results
 from agentlib.course.grading.pages import class_page, feedback_name, feedback_page
 from agentlib.course.grading.processes import is_running
@@ -666,6 +667,27 @@ def test_the_command_grades_a_folder(tmp_path, capsys):
     assert "They are not in the tables for Moodle" in capsys.readouterr().err
 
 
+def test_the_help_gives_each_limit_one_line_and_the_default_of_the_seed(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit):
+        main(["grade", "--help"])
+    said = capsys.readouterr().out
+    for one in fields(Limits):
+        assert re.search(rf"^  {one.name} +[\d,-]+  [a-z].{{,58}}$", said, re.MULTILINE)
+    assert re.search(r"^  wall_seconds +90  time for everything$", said, re.MULTILINE)
+    assert re.search(r"^  message_bytes +1,000,000  ", said, re.MULTILINE)
+    assert "default: 0, which everybody knows" in " ".join(said.split())
+
+
+def test_a_limit_in_seconds_may_have_a_fraction():
+    assert limit("call_seconds=20.5") == ("call_seconds", 20.5)
+
+
+def test_the_progress_parts_the_number_from_its_unit(capsys):
+    ProgressBar().bar.close()
+    assert "0 submissions [" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("numbers", "count"), [(("", ""), 2), (("12", ""), 1), (("12", "13"), 0)])
 def test_it_is_said_how_many_students_an_lms_cannot_tell_by_a_number(numbers, count):
     rows = [row(f"student {place}", number=number) for place, number in enumerate(numbers)]
@@ -766,7 +788,14 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path, capsys):
     assert main(["grade", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 2
     assert main(["grade", str(folder), "--out", str(folder / "out")]) == 2
     assert "choose another" in capsys.readouterr().err
-    for wrong in ("cell_seconds", "cell_seconds=0", "cell_seconds=x", "colour=1"):
+    wrong_limits = [
+        "cell_seconds",
+        "cell_seconds=0",
+        "cell_seconds=x",
+        "cell_seconds=nan",
+        "call_seconds=inf",
+    ]
+    for wrong in [*wrong_limits, "processes=1.5", "colour=1"]:
         with pytest.raises(SystemExit):
             main(["grade", str(folder), "--out", str(tmp_path / "out"), "--limit", wrong])
     for wrong in ("0", "-1", "many", "1.5"):

@@ -127,7 +127,7 @@ def crash(log: Log) -> Fault | None:
         return Fault("a tool was called over and over; the run was ended from outside")
     if outcome.get("ended") == TOO_LONG:
         return Fault(
-            f"after {log.scenario.seconds:g} seconds the function was still running; "
+            f"after {outcome.get('seconds', log.scenario.seconds):g} seconds the function was still running; "
             f"by then it had asked the model {times(asked)}",
             "Something goes round without asking the model. Which loop of yours never gets to its end?",
         )

@@ -62,7 +62,7 @@ class Log:
     calls: the played functions, in order. outcome: how the learner's function ended:
     {"returned": value, "type": name, "changed": [...]} (numbers of the arguments that it changed),
     {"raised": {"type", "message", "line", "code", "place"}}, {"interrupted": True} or
-    {"ended": "asked too often" | "ran too long"}.
+    {"ended": "asked too often" | "ran too long"}, with "seconds" if it had another time than its scenario's.
     "raised" may have a "hint" in it, where the grader knows the cause; none ever comes out of a child.
     """
 

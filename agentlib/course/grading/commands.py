@@ -2,13 +2,14 @@
 
 import argparse
 import contextlib
+import math
 import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,10 @@ def limit(text: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
     known = {field.name: field.type for field in fields(Limits)}
     try:
-        number = float(value) if known[name] is float else int(value)
+        number = int(value) if known[name] is int else float(value)
     except (KeyError, ValueError):
         number = 0
-    if number <= 0:
+    if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"not NAME=NUMBER with a NAME of {', '.join(known)}: {text!r}")
     return name, number
 
@@ -229,7 +230,7 @@ class ProgressBar:
     def __init__(self) -> None:
         from tqdm import tqdm  # noqa: PLC0415  loaded when it is shown
 
-        self.bar = tqdm(unit="submission", leave=False)
+        self.bar = tqdm(unit=" submissions", leave=False)
 
     def __call__(self, done: int, total: int) -> None:
         """Show this many of so many."""
@@ -239,19 +240,36 @@ class ProgressBar:
             self.bar.close()
 
 
+def limits_help() -> str:
+    """Say what each limit is, with its default."""
+    defaults = asdict(Limits())
+    lines = []
+    for one in fields(Limits):
+        default = "-" if defaults[one.name] is None else f"{defaults[one.name]:,.0f}"
+        lines.append(f"  {one.name:<14}{default:>10}  {one.metadata['meaning']}")
+    return "\n".join(lines)
+
+
 def add_grade(commands: "Commands") -> None:
     """Add `grade` to the command line."""
     parser = commands.add_parser(
         "grade",
         help="grade a folder of submitted notebooks",
         description="Grade every submitted exercise in a folder; the learners' code runs isolated.",
-        epilog="Names of students come from folders and files as nbgrader, Moodle and Canvas lay them out.",
+        epilog="Names of students come from folders and files as nbgrader, Moodle and Canvas lay them out."
+        f"\n\nlimits for one submission, with their defaults:\n{limits_help()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = [backend.name for backend in BACKENDS]
     parser.add_argument("folder", help="the folder with the submissions")
     parser.add_argument("--out", required=True, help="the folder for the results")
     parser.add_argument("--resume", action="store_true", help="keep the results in --out that still hold")
-    parser.add_argument("--seed", type=int, default=0, help="the seed from which each student's own is drawn")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="the number from which each student's own seed is drawn (default: 0, which everybody knows)",
+    )
     parser.add_argument(
         "--workers", type=number_of_workers, help="how many to grade at a time (default: one per core)"
     )
@@ -268,7 +286,7 @@ def add_grade(commands: "Commands") -> None:
         action="append",
         default=[],
         metavar="NAME=NUMBER",
-        help=f"set a limit, one of {', '.join(field.name for field in fields(Limits))}",
+        help="set one of the limits below, such as call_seconds=20; may be given more than once",
     )
     parser.add_argument(
         "--format",

@@ -228,7 +228,7 @@ def sandlock_missing() -> str:
     try:
         import sandlock  # noqa: PLC0415  optional
     except ImportError:
-        return "is not installed (pip install sandlock)"
+        return 'is not installed (.venv/bin/pip install -e ".[sandbox]")'
     here, needed = sandlock.landlock_abi_version(), sandlock.min_landlock_abi()
     return "" if here >= needed else f"needs a newer Linux (Landlock {needed}; this one has {here})"
 

@@ -17,6 +17,7 @@ from agentlib.messages import Entry, short
 __all__ = ["SandboxedLearner"]
 
 RUN_ALL = "Run your notebook anew from top to bottom. Which cell is the first that does not run?"
+WAITS = "Run your notebook anew from top to bottom. Which line of yours waits, or goes round, for so long?"
 
 
 class SandboxedLearner:
@@ -51,11 +52,13 @@ class SandboxedLearner:
         """Call one function and give its outcome."""
         child = self._ready()
         if child is None:
-            return _outcome(self.failed)
+            return self._not_called()
         name = request["function"]
         if self._names.get(name) != "":
             return {"raised": {**_error("NameError", self._missing(name)), "hint": RUN_ALL}}
-        seconds = min(seconds, self.limits.call_seconds)
+        if self.limits.call_seconds is not None:
+            seconds = self.limits.call_seconds
+        allowed = {"seconds": round(min(seconds, max(0.0, self.deadline - time.monotonic())), 1)}
         interrupted = False
 
         def noted(name: str, args: list[Any], kwargs: Entry) -> Entry:
@@ -72,11 +75,12 @@ class SandboxedLearner:
             )
         except ChildEndedError as end:
             self._drop(end.why)
-            return _outcome(end.why)
+            return _outcome(end.why, allowed)
         except ProtocolError:
             self._drop("forged a message")
             raise
-        return checked(outcome, interrupted)
+        outcome = checked(outcome, interrupted)
+        return {**outcome, **allowed} if "ended" in outcome else outcome
 
     def close(self) -> None:
         """End the child, if there is one."""
@@ -90,6 +94,14 @@ class SandboxedLearner:
         self.ends.append(why)
         self.close()
 
+    def _not_called(self) -> Entry:
+        """Give the outcome of a call for which there is no child any more."""
+        if self.failed != TOO_LONG:
+            return _outcome(self.failed, {})
+        return {
+            "raised": {**_error("Your code", f"{TOO_LONG} before this call could be made"), "hint": WAITS}
+        }
+
     def _missing(self, name: str) -> str:
         if self._names.get(name, "nothing") != "nothing":
             return f"{name} is {self._names[name]}, which is no function"
@@ -100,7 +112,7 @@ class SandboxedLearner:
         """Give a child that has run the cells; None if there is none to be had."""
         while self._child is None and not self.failed:
             if time.monotonic() >= self.deadline:
-                self.failed = "ran too long"
+                self.failed = TOO_LONG
             elif SENT_TOO_MUCH in self.ends:
                 self.failed = SENT_TOO_MUCH
             elif len(self.ends) > self.limits.restarts:
@@ -152,10 +164,10 @@ def _error(kind: str, message: str) -> Entry:
     return {"type": kind, "message": short(message, 300), "line": 0, "code": "", "place": ""}
 
 
-def _outcome(why: str) -> Entry:
-    """Say in the player's words how a function ended whose child did not outlive it."""
-    if why == "ran too long":
-        return {"ended": TOO_LONG}
+def _outcome(why: str, allowed: Entry) -> Entry:
+    """Say in the player's words how a function ended whose child did not outlive it. allowed: its time."""
+    if why == TOO_LONG:
+        return {"ended": TOO_LONG, **allowed}
     if why == "called too often":
         return {"ended": TOO_OFTEN}
     return {"raised": _error("Your code", why)}
