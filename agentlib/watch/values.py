@@ -4,6 +4,7 @@ Nothing here runs code that belongs to such a value: no property, no `__repr__`,
 has to do what it does unwatched, and a `__repr__` may count its calls or ask a database.
 """
 
+import functools
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,27 +34,42 @@ def attributes(value: Any) -> Entry:
 
     Names that begin with "_" are the object's own affair.
     """
-    kind = type(value)
-    if kind in _PLAIN or (_is_pythons_own(kind) and kind is not SimpleNamespace):
-        return {}
-    if issubclass(kind, _FORMS_OF_THEIR_OWN):
+    kind: Any = type(value)
+    slots = _slots(kind)
+    if slots is None:
         return {}
     held: Entry = {}
-    for base in kind.__mro__:
-        for name, member in vars(base).items():
-            if type(member) is MemberDescriptorType:
-                try:
-                    held[name] = member.__get__(value)
-                except AttributeError:
-                    continue  # a slot that is empty
+    for name, slot in slots:
+        try:
+            held[name] = slot.__get__(value)
+        except AttributeError:
+            continue  # one that is empty
     try:
         own = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        own = {}  # slots alone
-    held.update(own)
-    more = held.get("__pydantic_extra__")
-    public = {name: item for name, item in held.items() if not name.startswith("_")}
-    return {**public, **more} if type(more) is dict else public
+    except Exception:
+        own = {}  # slots alone, or a property of that name
+    for name, item in own.items() if type(own) is dict else ():
+        if type(name) is str and not name.startswith("_"):
+            held[name] = item
+    more = held.pop(_PYDANTIC_EXTRA, None)
+    return {**held, **more} if type(more) is dict else held
+
+
+_PYDANTIC_EXTRA = "__pydantic_extra__"
+"""The slot in which a pydantic model keeps fields that its class does not name."""
+
+
+@functools.lru_cache(1_000)
+def _slots(kind: type) -> tuple[tuple[str, Any], ...] | None:
+    """List the slots of a class, by their names. None = its objects are not looked into."""
+    if (_is_pythons_own(kind) and kind is not SimpleNamespace) or issubclass(kind, _FORMS_OF_THEIR_OWN):
+        return None
+    return tuple(
+        (name, member)
+        for base in kind.__mro__
+        for name, member in vars(base).items()
+        if type(member) is MemberDescriptorType and (name[0] != "_" or name == _PYDANTIC_EXTRA)
+    )
 
 
 def _is_pythons_own(kind: type) -> bool:
@@ -77,7 +93,7 @@ def kept(value: Any, parents: tuple[int, ...] = (), objects: int = 0) -> Any:
 
     Dicts, lists and sets are copied, and what an object of somebody's class holds; all else is kept as it is.
     """
-    kind = type(value)
+    kind: Any = type(value)
     if kind is str or kind is int or len(parents) > 20 or id(value) in parents:
         return value
     inside = (*parents, id(value))
@@ -89,7 +105,7 @@ def kept(value: Any, parents: tuple[int, ...] = (), objects: int = 0) -> Any:
         return tuple(kept(item, inside, objects) for item in tuple.__iter__(value))
     if issubclass(kind, set):
         return set(value)
-    if _is_pythons_own(kind) and kind is not SimpleNamespace:
+    if _slots(kind) is None:
         return value
     held = attributes(value) if objects < MAX_OBJECTS else {}
     return _Kept(value, {name: kept(item, inside, objects + 1) for name, item in held.items()})

@@ -163,6 +163,34 @@ def test_objects_that_hold_one_another_are_recorded(tmp_path):
     assert first[0]["next"]["role"] == "model"
 
 
+class Odd:
+    """Its names are no names, and its dict is none of Python's."""
+
+    def __init__(self):
+        vars(self).update({1: 2, "": 3, "text": "x"})
+
+
+class Hides:
+    __slots__ = ("text",)
+
+    @property
+    def __dict__(self):
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize("make", [Odd, Hides, lambda: type("Late", (), {"__slots__": ("text", "more")})()])
+def test_no_object_stops_the_recording(make):
+    def run(model, tools, goal):
+        one = make()
+        history = [one]
+        model(history)
+        one.text = "changed"
+        model(history)
+
+    first, second = read_by(run)
+    assert second[0]["text"] == "changed" != first[0]
+
+
 class Kind(enum.Enum):
     USER = "user"
 
