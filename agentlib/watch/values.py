@@ -23,6 +23,9 @@ MAX_CHARS = 80
 MAX_OBJECTS = 4
 """Objects inside of objects are looked into this deep: a message, its parts, a part's call, its function."""
 
+MAX_LINKS = 50
+"""A list in an object that holds more objects than that is not looked into."""
+
 _PLAIN = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 _FORMS_OF_THEIR_OWN = (
     str, int, float, bytes, bytearray, tuple, list, set, frozenset, Mapping, Enum, type, ModuleType,
@@ -50,9 +53,15 @@ def attributes(value: Any) -> Entry:
         own = {}  # slots alone, or a property of that name
     for name, item in own.items() if type(own) is dict else ():
         if type(name) is str and not name.startswith("_"):
-            held[name] = item
+            held[name] = item if type(item) is not list or len(item) <= MAX_LINKS else _links(item)
     more = held.pop(_PYDANTIC_EXTRA, None)
     return {**held, **more} if type(more) is dict else held
+
+
+def _links(items: list[Any]) -> Any:
+    """Give many objects as their number: a message may know the whole talk that it is a part of."""
+    kind: Any = type(items[0])
+    return items if _slots(kind) is None else f"<list, {len(items):,} items>"
 
 
 _PYDANTIC_EXTRA = "__pydantic_extra__"

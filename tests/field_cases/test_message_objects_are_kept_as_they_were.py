@@ -163,6 +163,30 @@ def test_objects_that_hold_one_another_are_recorded(tmp_path):
     assert first[0]["next"]["role"] == "model"
 
 
+def test_a_message_that_knows_its_whole_talk_does_not_hold_it_again_and_again():
+    class Talk:
+        def __init__(self):
+            self.messages = []
+
+    class Part(Plain):
+        def __init__(self, talk, text):
+            super().__init__("user", text)
+            self.talk = talk
+
+    def run(model, tools, goal, max_steps):
+        talk = Talk()
+        for number in range(max_steps):
+            talk.messages.append(Part(talk, f"{goal} {number}"))
+            model(talk.messages)
+
+    def size(steps):
+        trace = watch(run, lambda history: answer("x"), {}, "Goal", max_steps=steps)
+        assert [len(history) for history in trace.histories()] == list(range(1, steps + 1))
+        return len(repr(trace.events))
+
+    assert size(400) < 2.5 * size(200)
+
+
 class Odd:
     """Its names are no names, and its dict is none of Python's."""
 
