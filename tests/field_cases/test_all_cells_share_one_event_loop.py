@@ -126,7 +126,7 @@ def test_what_fails_in_a_kernel_fails_and_names_its_own_line(source, said):
         "import asyncio\nwhile True:\n    await asyncio.sleep(0)",
         "import asyncio\nasync def spin():\n    while True:\n        pass\nawait spin()",
         "import asyncio\nwhile True:\n    pass",
-        "import asyncio\nasync def spin():\n    while True: pass\nt = asyncio.create_task(spin())\nawait asyncio.sleep(60)",
+        "import asyncio\nasync def spin():\n    while True: pass\nawait asyncio.create_task(spin())",
     ],
 )
 def test_a_cell_that_does_not_end_is_ended_and_the_next_one_runs(source):

@@ -1,12 +1,15 @@
 """Finds submissions in a folder, and who handed them in, as nbgrader, Moodle and Canvas lay them out."""
 
+import contextlib
 import os
 import re
 import stat
+import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import exercise_of
@@ -14,15 +17,26 @@ from agentlib.course.grading.limits import Limits
 
 __all__ = ["Submission", "find_submissions", "printable", "read_submission", "who"]
 
-SKIPPED = re.compile(r"\.ipynb_checkpoints|\.git|\.venv|__MACOSX|__pycache__|\._.*", re.DOTALL)
-"""What computers put beside a student's files."""
+SKIPPED = re.compile(
+    r"\.ipynb_checkpoints|\.git|\.venv|__MACOSX|__pycache__|\._.*"
+    r"|\.DS_Store|Thumbs\.db|desktop\.ini|timestamp\.txt|user_info\.json",
+    re.DOTALL,
+)
+"""What computers, and nbgrader, put beside a student's files."""
+PAPER = re.compile(r".*\.ipynb.*|.*\.(?:py|html?|pdf|docx?|odt|7z|rar|tar|gz|tgz)", re.DOTALL | re.IGNORECASE)
+"""A file that lies in the folder itself is somebody's work if it is called so, or after an exercise."""
+MAX_NAMED = 5
+"""So many files are named of what came in a notebook's place."""
 MAX_FOLDER_DEPTH = 20
 """Folders inside each other."""
 MAX_MEMBERS = 10_000
 """Files in one archive: its list is read anew for each of them."""
 
 NO_NOTEBOOK = "There is no notebook in what was handed in."
+NOTHING = f"{NO_NOTEBOOK} The folder is empty."
 NESTED = " It is an archive in an archive: unpack the outer one, and grade again."
+UTF_8_NAME = 0x800
+"""The flag of a name in an archive that is written in UTF-8."""
 
 # "Name_123_assignsubmission_file" (a folder) or "Name_123_assignsubmission_file_ex01.ipynb"; a text that was
 # written in Moodle has "onlinetext" there
@@ -68,20 +82,22 @@ def find_submissions(folder: Path) -> list[Submission]:
 
 
 def _with_one_row_each(all_found: Iterable[Submission]) -> list[Submission]:
-    """Leave out a student's other files where there is a notebook, and all but one where there is none.
+    """Leave out a student's other files where there is a notebook; name them in one row where there is none.
 
     Each download of a learning system is looked at by itself: it is one assignment.
     """
     rows: list[Submission] = []
-    others: dict[tuple[str, str, Path | None], Submission] = {}
+    others: dict[tuple[object, ...], list[Submission]] = {}
     for found in all_found:
         if found.problem.startswith(NO_NOTEBOOK):
-            if found.problem != NO_NOTEBOOK or _whose(found) not in others:  # the row that says more
-                others[_whose(found)] = found
+            others.setdefault((*_whose(found), found.exercise), []).append(found)
         else:
             rows.append(found)
-    have = {_whose(found) for found in rows}
-    return rows + [found for whose, found in others.items() if whose not in have]
+    have: set[tuple[object, ...]] = {
+        (*_whose(found), exercise) for found in rows for exercise in (found.exercise, "")
+    }
+    have |= {(*whose, "") for *whose, exercise in others if exercise}  # what bears no name belongs to that
+    return rows + [_with_what_came(files) for whose, files in others.items() if whose not in have]
 
 
 def _whose(found: Submission) -> tuple[str, str, Path | None]:
@@ -89,11 +105,23 @@ def _whose(found: Submission) -> tuple[str, str, Path | None]:
     return found.student, found.number, None if found.member is None else found.path
 
 
+def _with_what_came(files: list[Submission]) -> Submission:
+    """Make one row of what a student handed in: the first file's, with the names of all."""
+    names = sorted({re.split(r"[/:]", found.file)[-1] for found in files if found.problem != NOTHING})
+    if not names:
+        return files[0]
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    came = f"What came: {', '.join(names[:MAX_NAMED])}{more}."
+    nested = NESTED if any(found.problem.endswith(NESTED) for found in files) else ""
+    return replace(files[0], problem=f"{NO_NOTEBOOK} {came}{nested}")
+
+
 def _walk(folder: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
     """Go through a folder, following no link."""
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if not SKIPPED.fullmatch(entry.name):
-            yield from _look_at(entry, (*parts, entry.name))
+            # One name may come composed from one system, and decomposed from another.
+            yield from _look_at(entry, (*parts, unicodedata.normalize("NFC", entry.name)))
 
 
 def _look_at(entry: os.DirEntry[str], parts: tuple[str, ...]) -> Iterator[Submission]:
@@ -112,13 +140,20 @@ def _look_at(entry: os.DirEntry[str], parts: tuple[str, ...]) -> Iterator[Submis
         yield from _members(path, parts)
     elif is_archive:
         yield _submission(parts, path, problem="This is no file.")
-    elif len(parts) == 1 and who(parts)[1]:
+    elif entry.is_file() and _is_somebodys(parts):
         yield _submission(parts, path, problem=NO_NOTEBOOK)
+
+
+def _is_somebodys(parts: tuple[str, ...]) -> bool:
+    """Whether a file that is no notebook was handed in, and does not only lie there."""
+    if len(parts) > 1 + (parts[0] == "submitted") or who(parts)[1]:
+        return True
+    return bool(_exercise(parts[-1:])) or PAPER.fullmatch(parts[-1]) is not None
 
 
 def _in_folder(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
     """Look into a folder; a student's folder has a row even if nothing is in it."""
-    problem = NO_NOTEBOOK
+    problem = NOTHING
     inside: list[Submission] = []
     if len(parts) > MAX_FOLDER_DEPTH:
         problem = "The folders are nested too deep."
@@ -128,31 +163,58 @@ def _in_folder(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
         except OSError as error:
             problem = f"The folder cannot be read ({error.strerror})."
     is_students = (len(parts) == 1 and parts[0] != "submitted") or parts[-2:-1] == ("submitted",)
-    if not inside and (is_students or problem != NO_NOTEBOOK):
+    if not inside and (is_students or problem != NOTHING):
         yield _submission((*parts, ""), path, problem=problem)
     yield from inside
 
 
 def _members(path: Path, parts: tuple[str, ...]) -> Iterator[Submission]:
-    """List the notebooks in an archive. Nothing is unpacked, so that no name in it can lead anywhere."""
+    """List the files in an archive. Nothing is unpacked, so that no name in it can lead anywhere."""
+    at_top, any_found = len(parts) == 1, False
     try:
         with zipfile.ZipFile(path) as archive:
             if len(archive.infolist()) > MAX_MEMBERS:
                 raise ValueError(f"more than {MAX_MEMBERS:,} files are in it")
-            for number, member in enumerate(archive.infolist()):
-                inside = [part for part in PurePosixPath(member.filename).parts if part not in ("/", "..")]
+            names = [member_name(member) for member in archive.infolist()]
+            behind = dict(pairwise(sorted(names)))
+            whole = at_top and not any(_tells_by_itself(name) for name in names)
+            for number, name in enumerate(names):
+                inside = [part for part in name.split("/") if part not in ("", ".", "..")]
                 if not inside or any(SKIPPED.fullmatch(part) for part in inside):
                     continue
                 # An archive at the top is a whole class; one in a student's folder is that student's.
-                where, at_top = (*parts[:-1], *inside), len(parts) == 1
-                if inside[-1].lower().endswith(".ipynb") and not member.is_dir():
-                    yield _submission(where, path, number, archive_name=parts[-1], at_top=at_top)
-                elif at_top and who(where)[1]:
-                    nested = inside[-1].lower().endswith(".zip")
-                    problem = NO_NOTEBOOK + NESTED * nested
-                    yield _submission(where, path, number, problem, archive_name=parts[-1], at_top=at_top)
+                where = (*parts[:-1], *inside)
+                problem = ""
+                if name.endswith("/"):
+                    if behind.get(name, "").startswith(name):  # there is something in it
+                        continue
+                    where, problem = (*where, ""), NOTHING
+                elif not inside[-1].lower().endswith(".ipynb"):
+                    problem = NO_NOTEBOOK + NESTED * inside[-1].lower().endswith(".zip")
+                if not problem or not at_top or whole or _is_somebodys(where):
+                    any_found = True
+                    found = _submission(where, path, number, problem, archive_name=parts[-1], at_top=at_top)
+                    yield replace(found, student=_submission(parts, path).student) if whole else found
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
         yield _submission(parts, path, problem=f"The archive cannot be read ({error}).")
+    else:
+        if not any_found:
+            yield _submission(parts, path, problem=NO_NOTEBOOK)
+
+
+def _tells_by_itself(name: str) -> bool:
+    """Whether a name in an archive is a notebook, or says whose it is; else the archive does."""
+    return "/" in name or name.lower().endswith(".ipynb") or bool(who((name,))[1] or _exercise((name,)))
+
+
+def member_name(member: zipfile.ZipInfo) -> str:
+    """Give a name in an archive as it was meant, with "/" between its parts, whichever system wrote it."""
+    name = member.filename
+    if not member.flag_bits & UTF_8_NAME:  # read as cp437; many systems write UTF-8 all the same
+        with contextlib.suppress(UnicodeError):
+            name = name.encode("cp437").decode()
+    name = re.sub(r"^[A-Za-z]:(?=[/\\])", "", name).replace("\\", "/")
+    return unicodedata.normalize("NFC", name)
 
 
 def _submission(
@@ -219,7 +281,7 @@ def who(parts: tuple[str, ...], exercise: str = "") -> tuple[str, str]:
         return canvas["name"], canvas["number"]
     if folders:
         return folders[0], ""
-    stem = Path(file).stem
+    stem = Path(re.sub(r"(?<=\.ipynb)\..*", "", file, flags=re.IGNORECASE | re.DOTALL)).stem
     rest = stem.replace(exercise, "") if exercise else stem
     if exercise and rest == stem:
         rest = re.sub(exercise.split("_")[0], "", stem, flags=re.IGNORECASE)
