@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -753,26 +754,109 @@ def test_a_batch_that_ended_before_its_first_result_can_go_on(tmp_path):
         )
 
 
-def test_it_is_said_how_many_earlier_results_still_hold(tmp_path, capsys):
+def grade_words(folder: Path, out: Path, *more: str) -> list[str]:
+    return ["grade", str(folder), "--out", str(out), "--quiet", "--workers", "1", *more]
+
+
+@pytest.fixture
+def graded(tmp_path, capsys):
+    """A folder that was graded with a seed, a limit and an isolation of its own: it, and the results."""
     folder, out = hand_in(tmp_path / "in", ann=RIGHT, ben=WRONG), tmp_path / "out"
-    words = [
-        "grade",
-        str(folder),
-        "--out",
-        str(out),
-        "--quiet",
-        "--isolation",
-        "time limit",
-        "--workers",
-        "1",
-    ]
-    assert main(words) == 0
+    first = ["--isolation", "time limit", "--seed", "20417", "--limit", "call_seconds=20"]
+    assert main(grade_words(folder, out, *first)) == 0
     assert "earlier" not in capsys.readouterr().out
-    hand_in(folder, ben=RIGHT)
-    assert main([*words, "--resume"]) == 0
-    assert "1 of 2 earlier results still hold." in capsys.readouterr().out
-    assert main([*words, "--resume", "--seed", "1"]) == 0
-    assert "None of the 2 earlier results still holds: the course," in capsys.readouterr().out
+    return folder, out
+
+
+def kept(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (out / "results").iterdir()}
+
+
+@pytest.mark.parametrize(
+    "given", ["", "--seed 20417", "--limit call_seconds=20.0", "--isolation 'time limit' --format canvas"]
+)
+def test_what_is_not_given_is_taken_from_the_results(graded, capsys, given):
+    folder, out = graded
+    before = kept(out)
+    assert main(grade_words(folder, out, "--resume", *shlex.split(given))) == 0
+    assert "2 of 2 earlier results still hold." in capsys.readouterr().out
+    assert kept(out) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--seed 5", "--seed: 20417 then, 5 now"),
+        ("--seed 0", "--seed: 20417 then, 0 now"),
+        ("--limit call_seconds=5", "--limit call_seconds: 20.0 then, 5.0 now"),
+        ("--limit cell_seconds=5", "--limit cell_seconds: 10.0 then, 5.0 now"),
+        ("--isolation bubblewrap", "--isolation: time limit then, bubblewrap now"),
+        ("--dask 127.0.0.1:1", "--isolation: time limit on this machine then, a cluster (127.0.0.1:1) now"),
+        ("--seed 5 --limit file_mb=1", "(--seed: 20417 then, 5 now; --limit file_mb: 16 then, 1 now)"),
+    ],
+)
+def test_other_settings_than_those_of_the_results_are_refused_with_both_named(graded, capsys, given, said):
+    folder, out = graded
+    before = kept(out)
+    assert main(grade_words(folder, out, "--resume", *shlex.split(given))) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert len(told.err.splitlines()) == 1
+    assert kept(out) == before
+
+
+def test_a_weaker_isolation_than_is_required_now_is_refused_with_both_named(graded, capsys):
+    folder, out = graded
+    assert main(grade_words(folder, out, "--resume", "--require-isolation", "sandlock")) == 2
+    assert '"time limit" is weaker than "sandlock"' in capsys.readouterr().err
+
+
+def test_what_was_handed_in_anew_is_graded_anew_and_named(graded, capsys):
+    folder, out = graded
+    hand_in(folder, ben=RIGHT, cid=RIGHT)
+    assert main(grade_words(folder, out, "--resume")) == 0
+    said = capsys.readouterr().out
+    assert "1 of 2 earlier results still hold. What was handed in has changed, and was graded anew:" in said
+    assert f"graded anew: ben (ben/ex01_write_the_loop/{NAME})." in said
+    assert {row["student"]: row["points"] for row in json.loads((out / "grades.json").read_text())} == {
+        "ann": 10,
+        "ben": 10,
+        "cid": 10,
+    }
+
+
+def test_after_a_change_of_the_course_everything_is_graded_anew_with_the_same_seed(
+    graded, capsys, monkeypatch
+):
+    folder, out = graded
+    seeds = [row["seed"] for row in json.loads((out / "grades.json").read_text())]
+    monkeypatch.setattr("agentlib.course.grading.commands.course_version", lambda: "new")
+    assert main(grade_words(folder, out, "--resume")) == 0
+    said = capsys.readouterr().out
+    assert "0 of 2 earlier results still hold. The course has changed since 2 of them" in said
+    assert [row["seed"] for row in json.loads((out / "grades.json").read_text())] == seeds
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"[]", b"{}", b'{"limits": []}', b"[" * 100_000])
+def test_results_that_do_not_say_how_they_were_graded_need_the_seed(graded, capsys, damage):
+    folder, out = graded
+    before = kept(out)
+    (out / "settings.json").unlink()
+    if damage is not None:
+        (out / "settings.json").write_bytes(damage)
+    assert main(grade_words(folder, out, "--resume")) == 2
+    assert "does not say how it was graded" in capsys.readouterr().err
+    assert kept(out) == before
+    then = ["--seed", "20417", "--limit", "call_seconds=20", "--isolation", "time limit"]
+    assert main(grade_words(folder, out, "--resume", *then)) == 0
+    assert "2 of 2 earlier results still hold." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["settings.json", "grades.csv", "class.html", "grades_canvas.csv"])
+def test_a_file_that_was_being_written_is_no_hindrance(graded, name):
+    folder, out = graded
+    (out / f"{name}.part").write_text("half")
+    assert folder_problem(folder, out, resume=True) == ""
 
 
 def test_a_folder_without_an_exercise_of_the_course_is_said(tmp_path, capsys):

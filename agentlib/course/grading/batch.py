@@ -267,7 +267,8 @@ def grade_folder(
     submissions = find_submissions(batch.folder)
     keys = keys_of(submissions, batch.folder)
     batch.results.mkdir(parents=True, exist_ok=True)
-    version = _version(batch)
+    course = course_version() if batch.course is None else batch.course
+    version = _version(batch, course)
     rows: dict[str, Row] = {}
     known: dict[str | bytes, Any] = {}
 
@@ -275,7 +276,8 @@ def grade_folder(
         rows[key] = replace(row, report=_with_shared(row.report, known))
         if digest:
             about = row.as_dict()
-            _write(batch.results / f"{key}.json", {"digest": digest, "row": about, "sum": _sum(about)})
+            content = {"digest": digest, "course": course, "row": about, "sum": _sum(about)}
+            _write(batch.results / f"{key}.json", content)
         if progress is not None:
             progress(len(rows), len(submissions))
 
@@ -384,10 +386,9 @@ def _crashed(task: Task, why: str) -> Row:
     return replace(row, number=found.number)
 
 
-def _version(batch: Batch) -> str:
+def _version(batch: Batch, course: str) -> str:
     """Name everything that a grade depends on besides the submission itself."""
     isolation = batch.backend.name if batch.backend else f"cluster {batch.asked}"
-    course = course_version() if batch.course is None else batch.course
     return json.dumps([course, batch.seed, isolation, asdict(batch.limits)], sort_keys=True)
 
 

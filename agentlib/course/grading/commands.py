@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import json
 import math
 import os
 import re
@@ -9,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,16 @@ from agentlib.course.grading.export import (
 from agentlib.course.grading.grade import Row
 from agentlib.course.grading.limits import Limits
 from agentlib.course.grading.sandbox import BACKENDS, Backend
-from agentlib.course.grading.sandbox_root import SandboxRoot, temporary_sandbox_root
+from agentlib.course.grading.sandbox_root import SandboxRoot, course_version, temporary_sandbox_root
 from agentlib.course.grading.selection import banner, choose_backend
+from agentlib.course.grading.settings import (
+    SETTINGS_FILE,
+    Settings,
+    read_settings,
+    refused,
+    remember,
+    write_settings,
+)
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -111,7 +120,7 @@ def graders(arguments: argparse.Namespace, limits: Limits) -> Iterator[Graders]:
             yield Graders(early, workers, backend=selection.backend, root=root, banners=(banner(selection),))
 
 
-OURS = {"results", "feedback", "grades.csv", "grades.json", "class.html"}
+OURS = {"results", "feedback", "grades.csv", "grades.json", "class.html", SETTINGS_FILE}
 COURSE_DIR = Path(__file__).resolve().parents[3]
 
 
@@ -143,7 +152,8 @@ def other_things(out: Path) -> list[str]:
     """List what is in a folder for results and does not come from grading."""
 
     def is_ours(path: Path) -> bool:
-        known = path.name in OURS or path.name.startswith("grades_")
+        name = path.name.removesuffix(".part")  # a file that was being written when the batch was killed
+        known = name in OURS or name.startswith("grades_")
         return known and path.is_dir() == (path.name in ("results", "feedback"))
 
     theirs = [path.name for path in out.iterdir() if not is_ours(path)] if out.is_dir() else []
@@ -158,29 +168,54 @@ def kept_results(out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (out / "results").glob("*.json")}
 
 
-def taken_over(before: dict[str, bytes], after: dict[str, bytes]) -> str:
-    """Say how many of the results that were there before still hold."""
+def taken_over(before: dict[str, bytes], after: dict[str, bytes], course: str) -> str:
+    """Say how many of the results that were there before still hold, and name what was graded anew.
+
+    course: the version that grades now.
+    """
     same = sum(after.get(name) == content for name, content in before.items())
-    if same:
-        return f"{same} of {len(before)} earlier results still hold."
-    return (
-        f"None of the {len(before)} earlier results still holds: the course, the submissions, the limits, "
-        "the seed or the isolation are others."
-    )
+    said = [f"{same} of {len(before)} earlier results still hold."]
+    anew = [name for name, content in before.items() if after.get(name, content) != content]
+    of_others = [name for name in anew if course_of(before[name]) != course]
+    if of_others:
+        said.append(f"The course has changed since {len(of_others)} of them; they were graded anew.")
+    rows = [json.loads(after[name])["row"] for name in anew if name not in of_others]
+    if rows:
+        names = ", ".join(f"{row['student']} ({row['file']})" for row in rows)
+        said.append(f"What was handed in has changed, and was graded anew: {names}.")
+    return " ".join(said)
+
+
+def course_of(result: bytes) -> object:
+    """Give the version of the course that graded a kept result; None if it cannot be read."""
+    try:
+        return json.loads(result)["course"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def run_grade(arguments: argparse.Namespace) -> int:
     """Grade a folder. Returns 0, or 2 if that cannot be done."""
     folder, out = Path(arguments.folder), Path(arguments.out)
-    problem_here = folder_problem(folder, out, resume=arguments.resume)
+    problem_here = folder_problem(folder, out, resume=arguments.resume) or refused(
+        out, arguments, has_results=bool(kept_results(out))
+    )
     if problem_here:
         print(problem_here, file=sys.stderr)
         return 2
-    before = kept_results(out)
-    limits = replace(Limits(), **dict(arguments.limit))
+    before, earlier, course = kept_results(out), read_settings(out), course_version()
+    limits = remember(out, arguments)
     try:
         with graders(arguments, limits) as who:
             print("\n".join(who.banners), file=sys.stderr)
+            settings = Settings(
+                arguments.seed,
+                limits,
+                who.backend.name if who.backend else arguments.isolation,
+                arguments.require_isolation if arguments.dask else None,
+                arguments.dask,
+            )
+            write_settings(out, settings)
             batch = Batch(
                 folder,
                 out,
@@ -191,6 +226,7 @@ def run_grade(arguments: argparse.Namespace) -> int:
                 arguments.workers or who.workers,
                 arguments.resume,
                 f"{arguments.require_isolation} {arguments.isolation}",
+                course,
             )
             rows = grade_folder(
                 batch, who.make_executor, progress_bar(arguments.quiet), who.work, who.still_there
@@ -200,6 +236,8 @@ def run_grade(arguments: argparse.Namespace) -> int:
         return 2
     except (SandboxError, OSError) as problem:
         print(problem, file=sys.stderr)
+        if isinstance(problem, SandboxError) and before and earlier:
+            print(f"{out} was graded with {earlier.isolation or 'a cluster'}.", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nStopped. What was graded is kept; go on with --resume.", file=sys.stderr)
@@ -208,7 +246,7 @@ def run_grade(arguments: argparse.Namespace) -> int:
     counts = Counter(row.status for row in rows)
     by_status = ", ".join(f"{count} {status}" for status, count in counts.items())
     if before:
-        print(taken_over(before, kept_results(out)))
+        print(taken_over(before, kept_results(out), course))
     if arguments.format:
         print(without_number(rows, arguments.format) or "Every student has a number.", file=sys.stderr)
     handed_in = f"{len(rows)} submission{'' if len(rows) == 1 else 's'}"
@@ -263,11 +301,12 @@ def add_grade(commands: "Commands") -> None:
     names = [backend.name for backend in BACKENDS]
     parser.add_argument("folder", help="the folder with the submissions")
     parser.add_argument("--out", required=True, help="the folder for the results")
-    parser.add_argument("--resume", action="store_true", help="keep the results in --out that still hold")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on in --out, with its seed, limits and isolation"
+    )
     parser.add_argument(
         "--seed",
         type=int,
-        default=0,
         help="the number from which each student's own seed is drawn (default: 0, which everybody knows)",
     )
     parser.add_argument(
