@@ -24,6 +24,7 @@ import pytest
 
 from agentlib.course.cli import main
 from agentlib.course.errors import NotebookError
+from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading import BACKENDS, Batch, Limits, Row, grade_folder, temporary_sandbox_root
 from agentlib.course.grading.batch import EarlyPool
 from agentlib.course.grading.collect import find_submissions, printable, read_submission, who
@@ -32,6 +33,7 @@ from agentlib.course.grading.export import canvas_text, csv_text, moodle_texts, 
 from agentlib.course.grading.pages import class_page, feedback_name, feedback_page
 from agentlib.course.grading.processes import is_running
 from agentlib.course.grading.sandbox_root import course_version, remove_leftovers
+from agentlib.views.shown import caption_html
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
 LAST = BACKENDS[-1]
@@ -645,6 +647,23 @@ def test_the_class_page_tells_namesakes_apart_and_says_why_a_row_needs_a_look():
     assert "Ann Lee</a> (12)</td>" in page
     assert "ann</a></td>" in page
     assert page.count('<tr class="note">') == page.count("It ran &lt;too&gt; long.</td></tr>") == 1
+
+
+def test_code_in_a_note_is_shown_as_code_on_both_pages():
+    rows = [row(notes=("In cell 2: `x = <b>`.",))]
+    for page in (class_page(rows), feedback_page(rows)):
+        assert "In cell 2: <code>x = &lt;b&gt;</code>." in page
+        assert "`" not in page
+
+
+def test_the_class_page_says_what_its_short_names_mean_and_counts_one_point(tmp_path, root):
+    rows = grade_folder(batch(hand_in(tmp_path / "in", ann=RIGHT), tmp_path / "out", root), threads)
+    page = class_page([replace(rows[0], points=1), rows[0]])
+    assert "1 point 1 of 2" in page
+    assert "10 points 1 of 2" in page
+    for one in EXERCISES["ex01_write_the_loop"].criteria:
+        assert f"<dt>{one.id.replace('_', ' ')}</dt>" in page
+        assert f"<dd>{caption_html(one.wanted)}</dd>" in page
 
 
 # --- the command

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from agentlib.course.checking.report import NOT_YET, CheckReport, CriterionResult
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.grade import GRADED, Row
+from agentlib.views.shown import caption_html
 
 __all__ = ["class_page", "feedback_name", "feedback_page"]
 
@@ -90,7 +92,11 @@ def _statistics(exercise: str, rows: Sequence[Row]) -> dict[str, Any]:
         "title": exercise.replace("_", " "),
         "graded": len(graded),
         "criteria": [(one.id.replace("_", " "), met[one.id]) for one in EXERCISES[exercise].criteria],
-        "points": [(f"{number} points", points[number]) for number in sorted(points, reverse=True)],
+        "meanings": [(one.id.replace("_", " "), one.wanted) for one in EXERCISES[exercise].criteria],
+        "points": [
+            (f"{number} point{'' if number == 1 else 's'}", points[number])
+            for number in sorted(points, reverse=True)
+        ],
         "first_failure": Counter(filter(None, failed)).most_common(1),
     }
 
@@ -101,10 +107,12 @@ def _page(template: str, **values: object) -> str:
 
 @functools.cache
 def _templates() -> Environment:
-    return Environment(
+    templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["code"] = lambda text: Markup(caption_html(text))
+    return templates

@@ -5,6 +5,7 @@ import json
 import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from agentlib.course.grading.limits import Limits
 
@@ -62,7 +63,7 @@ def refused(out: Path, given: argparse.Namespace, *, has_results: bool) -> str:
                 "and the --limit and --isolation of then, or choose another --out."
             )
         return ""
-    then_and_now = [("--seed", old.seed, given.seed)]
+    then_and_now: list[tuple[str, Any, Any]] = [("--seed", old.seed, given.seed)]
     then_and_now += [
         (f"--limit {name}", getattr(old.limits, name), number) for name, number in dict(given.limit).items()
     ]
