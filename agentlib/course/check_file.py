@@ -1,12 +1,16 @@
 """Checks a notebook's file in this process."""
 
-from collections.abc import Callable
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agentlib.course.checking.engine import check_with, why_not, with_print_note
-from agentlib.course.checking.magics import plain
+from agentlib.course.checking.magics import WRITES_FILE, plain
 from agentlib.course.checking.notebook import functions_in, read_notebook
 from agentlib.course.checking.report import CheckReport
 from agentlib.course.checking.simulator import Learner
@@ -42,12 +46,31 @@ def check_file(
         raise NotebookError(f"{path}: no cell makes a function {name}: there is no code cell in it.")
     alone = now is not None
     before = (lambda cell: now(cell.place, cell_seconds)) if now else None
-    ran = run_cells(cells, cell_seconds, before=before, alone=alone, as_main=alone)
-    try:
-        return _report(path, exercise, ran, seed, now)
-    finally:
-        if ran.loop is not None:
-            ran.loop.close()
+    with (
+        _own_folder()
+        if any(cell.code and WRITES_FILE.match(cell.source) for cell in cells)
+        else nullcontext()
+    ):
+        ran = run_cells(cells, cell_seconds, before=before, alone=alone, as_main=alone)
+        try:
+            return _report(path, exercise, ran, seed, now)
+        finally:
+            if ran.loop is not None:
+                ran.loop.close()
+
+
+@contextmanager
+def _own_folder() -> Iterator[None]:
+    """Go to an empty folder, as grading does: a cell writes a file that another one imports or reads."""
+    with tempfile.TemporaryDirectory(prefix="agentlib_check_", ignore_cleanup_errors=True) as folder:
+        before = os.getcwd()
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        try:
+            yield
+        finally:
+            sys.path.remove(folder)
+            os.chdir(before)
 
 
 def _report(

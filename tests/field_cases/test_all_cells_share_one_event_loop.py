@@ -1,6 +1,7 @@
 """As in a kernel, one event loop runs while each cell runs, and while the functions of the cells do."""
 
 import builtins
+import gc
 import warnings
 
 import pytest
@@ -117,6 +118,8 @@ def test_what_fails_in_a_kernel_fails_and_names_its_own_line(source, said):
     assert said in problem
     assert out.names["x"] == 5
     out.loop.close()
+    del out
+    gc.collect()  # so that the warning is this test's
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,10 @@ __all__ = ["plain"]
 RUN_BODY = ("%%capture", "%%prun", "%%time", "%%timeit")
 """Cell magics that measure or keep quiet what is below them; it is run as if they were not there."""
 
+WRITES_FILE = re.compile(
+    r"\s*%%(?:write)?file[ \t]++(?P<append>-a[ \t]++|--append[ \t]++)?(?P<name>[^\n]*\S)[ \t]*\n(?P<text>.*)",
+    re.DOTALL,
+)
 MAGIC = re.compile(r"^[^\S\n]*[%!?]|=[^\S\n]*[%!]|\?[^\S\n]*$", re.MULTILINE)
 MAX_READ_CHARS = 500_000
 """Characters that IPython may read for one notebook: it reads a cell anew for each of its magics."""
@@ -26,10 +30,26 @@ def plain(cells: Sequence[Cell]) -> list[Cell]:
     made = []
     for cell in cells:
         if not is_python(cell.source):
-            cell = _plain(cell, left)
+            cell = with_file(_plain(cell, left))
             left -= reading(cell.source)
         made.append(cell)
     return made
+
+
+def with_file(cell: Cell) -> Cell:
+    """Give a cell that begins with `%%writefile NAME` the code that writes this file, for others to import.
+
+    Whoever runs it does that in a folder of its own, in which nothing of the learner's is written over.
+    """
+    found = WRITES_FILE.fullmatch(cell.source) if cell.passed_over else None
+    if found is None:
+        return cell
+    name, mode, text = found["name"].strip("\"'"), "a" if found["append"] else "w", found["text"]
+    if not text.endswith("\n"):
+        text += "\n"
+    # A module that was written a moment ago is found only by those who look anew.
+    write = f"open({name!r}, {mode!r}, encoding='utf-8').write({text!r})"
+    return cell._replace(code=f"{write}; __import__('importlib').invalidate_caches()")
 
 
 def reading(source: str) -> int:

@@ -11,7 +11,7 @@ from agentlib.course.errors import NotebookError
 from agentlib.course.running.cells import Cell, Ran
 from agentlib.messages import short
 
-__all__ = ["functions_in", "read_cells", "read_notebook"]
+__all__ = ["converted_note", "format_of", "functions_in", "read_cells", "read_notebook"]
 
 
 def read_notebook(path: Path) -> list[Cell]:
@@ -49,6 +49,8 @@ def read_cells(data: bytes, path: Path) -> list[Cell]:
         raise NotebookError(f"{path}: is no notebook; a number in it is too long.") from None
     if not isinstance(notebook, dict) or type(notebook.get("nbformat")) is not int:
         raise NotebookError(f"{path}: is no notebook; it holds JSON of another kind.")
+    if 1 <= notebook["nbformat"] < 4:
+        notebook = _converted(notebook)
     if notebook["nbformat"] == 4 and not isinstance(notebook.get("cells"), list):
         raise NotebookError(f"{path}: is no notebook; it has no list of cells.")
     if notebook["nbformat"] != 4:
@@ -58,6 +60,33 @@ def read_cells(data: bytes, path: Path) -> list[Cell]:
         )
     code = [cell for cell in notebook["cells"] if isinstance(cell, dict) and cell.get("cell_type") == "code"]
     return [_cell(number, cell) for number, cell in enumerate(code, start=1)]
+
+
+def format_of(data: bytes) -> int:
+    """Give the format of a notebook; 0 if it has none that can be read."""
+    try:
+        number = json.loads(data)["nbformat"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return 0
+    return number if type(number) is int else 0
+
+
+def converted_note(number: int) -> list[str]:
+    """Say that a notebook of an old format was converted, if it was."""
+    return [f"The notebook has the old format {number}; it was converted."] if 1 <= number < 4 else []
+
+
+def _converted(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Bring an old notebook into the format of today, where that can be done."""
+    try:
+        import nbformat  # noqa: PLC0415  comes with Jupyter, and old notebooks are rare
+
+        new: Any = nbformat.reads(json.dumps(notebook), as_version=4)  # type: ignore[no-untyped-call]
+        text: str = nbformat.writes(new)  # type: ignore[no-untyped-call]
+    except Exception:  # it is not installed, or this is no notebook of its format
+        return notebook
+    made: dict[str, Any] = json.loads(text)
+    return made
 
 
 def _cell(number: int, cell: dict[str, Any]) -> Cell:

@@ -7,15 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from agentlib.course.checking.magics import plain
-from agentlib.course.checking.notebook import read_cells
+from agentlib.course.checking.notebook import converted_note, format_of, read_cells
 from agentlib.course.checking.spec import Exercise
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import FRESH_DIR, exercise_of_cells
 from agentlib.course.running.cells import Cell
-from agentlib.messages import short
 
 __all__ = ["Plan", "exercise_in", "plan"]
 
@@ -35,10 +33,6 @@ MAX_CODE_CHARS = 300_000
 OWN_IMPORTS = re.compile(r"^from agentlib\.(?:checks|course|labs\.trying) import .*\n?", re.MULTILINE)
 """Where `check` and `try_it` come from: notebooks of the course's first form say it in other lines."""
 
-WRITES_FILE = re.compile(
-    r"\s*%%(?:write)?file[ \t]++(?P<append>-a[ \t]++|--append[ \t]++)?(?P<name>[^\n]*\S)[ \t]*\n(?P<text>.*)",
-    re.DOTALL,
-)
 IN_QUOTES = re.compile(rb'"(?>[^"\\]+|\\.)*+"?', re.DOTALL)
 
 
@@ -87,7 +81,10 @@ def own_cells(exercise: Exercise, folder: Path = FRESH_DIR) -> Own:
 def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
     """Choose the cells to run. Raises NotebookError if the notebook cannot be read."""
     refuse_too_many_parts(data, path, MAX_PARTS, MAX_VALUES)
-    data, notes = converted(data, path)
+    old = format_of(data)
+    if 1 <= old < 4:
+        refuse_too_many_parts(data, path, MAX_PARTS_OLD, MAX_VALUES)
+    notes = converted_note(old)
     cells = read_cells(data, path)
     if len(cells) > MAX_CELLS:
         raise NotebookError(f"{path}: has {len(cells):,} code cells; up to {MAX_CELLS:,} are graded.")
@@ -108,7 +105,7 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
         solves = any(defines(cell.source, name) for name in exercise.functions)
         if solves or not (is_ours or "check" in cell.tags):
             theirs.append(cell._replace(tags=()))
-    theirs = [with_file(cell) for cell in plain(theirs)]  # here: IPython would load slowly in the child
+    theirs = plain(theirs)  # here: IPython would load slowly in the child
     numbers = {cell.grade_id: cell.number for cell in cells if cell.grade_id}
     setup = [cell._replace(number=numbers.get(cell.grade_id, 0)) for cell in own.setup]
     only, found = solution_cells(exercise, theirs, own)
@@ -118,22 +115,6 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
 def is_same_code(theirs: str, ours: str) -> bool:
     """Whether a cell is as the course made it; from where it imports the course does not count."""
     return theirs == ours or OWN_IMPORTS.sub("", theirs).strip() == OWN_IMPORTS.sub("", ours).strip()
-
-
-def with_file(cell: Cell) -> Cell:
-    """Give a cell that begins with `%%writefile NAME` the code that writes this file, for others to import.
-
-    The child has a folder of its own for files. `check` writes none: there it is the learner's own.
-    """
-    found = WRITES_FILE.fullmatch(cell.source) if cell.passed_over else None
-    if found is None:
-        return cell
-    name, mode, text = found["name"].strip("\"'"), "a" if found["append"] else "w", found["text"]
-    if not text.endswith("\n"):
-        text += "\n"
-    # A module that was written a moment ago is found only by those who look anew.
-    write = f"open({name!r}, {mode!r}, encoding='utf-8').write({text!r})"
-    return cell._replace(code=f"{write}; __import__('importlib').invalidate_caches()", passed_over="")
 
 
 def refuse_too_many_parts(data: bytes, path: Path, max_parts: int, max_values: int) -> None:
@@ -200,32 +181,6 @@ def defines(source: str, name: str) -> bool:
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             return True
     return False
-
-
-def converted(data: bytes, path: Path) -> tuple[bytes, list[str]]:
-    """Bring an old notebook into the format of today. Anything else is left as it is."""
-    try:
-        old = json.loads(data)
-        version = old["nbformat"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return data, []
-    if not isinstance(version, int) or not 1 <= version < 4:
-        return data, []
-    refuse_too_many_parts(data, path, MAX_PARTS_OLD, MAX_VALUES)
-    try:
-        import nbformat  # noqa: PLC0415  comes with Jupyter, and old notebooks are rare
-    except ImportError:
-        raise NotebookError(
-            f"{path.name}: has notebook format {version}; nbformat converts it: pip install nbformat"
-        ) from None
-    try:
-        notebook: Any = nbformat.reads(json.dumps(old), as_version=4)  # type: ignore[no-untyped-call]
-        text: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
-    except Exception as problem:
-        raise NotebookError(
-            f"{path.name}: is no notebook of its format {version} ({short(str(problem), 100)})."
-        ) from None
-    return text.encode(), [f"The notebook has the old format {version}; it was converted."]
 
 
 def exercise_in(data: bytes, exercises: Sequence[Exercise]) -> Exercise | None:

@@ -162,7 +162,8 @@ class Service:
         names = {}
         for name in request["functions"]:
             value = self.ran.names.get(name)
-            names[name] = "" if callable(value) else "nothing" if value is None else short(value, 60)
+            is_function = callable(value) and not isinstance(value, type)  # `check` takes no class either
+            names[name] = "" if is_function else "nothing" if value is None else short(value, 60)
         return {"problems": [short(problem, 300) for problem in self.ran.problems[:20]], "names": names}
 
     def call(self, request: Entry) -> Entry:
