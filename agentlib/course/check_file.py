@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agentlib.course.checking.engine import check_with, why_not, with_print_note
+from agentlib.course.checking.engine import check_with, with_print_note
 from agentlib.course.checking.magics import WRITES_FILE, plain
 from agentlib.course.checking.notebook import functions_in, read_notebook
 from agentlib.course.checking.report import CheckReport
@@ -18,7 +18,7 @@ from agentlib.course.checking.spec import Exercise
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import exercise_of, exercise_of_cells
 from agentlib.course.running.cells import Ran, run_cells
-from agentlib.course.running.runner import Runner
+from agentlib.course.running.runner import Runner, why_not
 from agentlib.messages import Entry
 
 __all__ = ["check_file"]

@@ -2,7 +2,7 @@
 
 import codecs
 import json
-import random
+import re
 from pathlib import Path
 
 import nbformat
@@ -17,6 +17,7 @@ from tests.hostile.submissions import HONEST, notebook
 
 ROOT = Path(__file__).parents[2]
 EX01 = EXERCISES["ex01_write_the_loop"]
+NO_FUNCTION = re.compile(r"no cell makes a function|which is no function|`def run_agent\(\.\.\.\)`")
 UNREADABLE, NOT_STARTED = "unreadable", "not started"
 
 
@@ -33,7 +34,7 @@ def checked(data, exercise, folder, run):
     try:
         report = run(path, 5)
     except NotebookError as problem:
-        return ("no function" if "function" in str(problem) else UNREADABLE), 0
+        return ("no function" if NO_FUNCTION.search(str(problem)) else UNREADABLE), 0
     return "graded" if report.started else NOT_STARTED, report.points
 
 
@@ -41,8 +42,7 @@ def graded(data, exercise, root):
     row = grade_notebook(data, exercise, BACKENDS[-1], root, seed=5)
     seen = " ".join(result["seen"] for result in (row.report or {"results": []})["results"])
     # What `check` cannot begin with is a report of nothing in grading: every row needs its criteria.
-    missing = "no cell makes a function" in seen or "which is no function" in seen
-    return "no function" if missing else row.status, row.points
+    return ("no function" if NO_FUNCTION.search(seen) else row.status), row.points
 
 
 def agree(data, root, folder, exercise=EX01, run=check_in_subprocess):
@@ -160,6 +160,12 @@ OTHERS = {
         NAMED + "\nclass run_agent(dict):\n    def __init__(self, *args, **kwargs):\n"
         "        super().__init__(solve(*args, **kwargs))"
     ),
+    "async": notebook(HONEST.replace("def ", "async def ")),
+    "a partial of an async function": notebook(
+        "import functools\n" + NAMED.replace("def ", "async def ") + "\nrun_agent = functools.partial(solve)"
+    ),
+    "a generator": notebook(HONEST.replace("    history = ", "    yield 1\n    history = ")),
+    "built in": notebook("run_agent = print"),
     "a number": notebook("run_agent = 3"),
     "nothing": notebook("run_agent = None"),
     "no definition": notebook("x = 1"),
@@ -186,7 +192,6 @@ def test_others_that_are_odd(data, root, tmp_path):
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8], ids=["plain", "mark"])
 def test_an_old_format(mark, root, tmp_path):
     old = nbformat.convert(nbformat.reads(notebook().decode(), as_version=4), 3)
-    random.seed(1)
     assert agree(mark + json.dumps(old).encode(), root, tmp_path) == ("graded", 10)
 
 

@@ -1,6 +1,5 @@
 """From an exercise and a learner to a report."""
 
-import inspect
 import re
 import secrets
 from collections.abc import Callable, Mapping
@@ -12,7 +11,7 @@ from agentlib.course.checking.notebook import read_notebook
 from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, CheckReport, CriterionResult
 from agentlib.course.checking.simulator import Learner, play
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs
-from agentlib.course.running.runner import Counter, Runner
+from agentlib.course.running.runner import Counter, Runner, why_not
 from agentlib.messages import describe, json_text, short
 from agentlib.views.describe import counted
 
@@ -134,19 +133,6 @@ def named_functions(exercise: Exercise, given: tuple[Any, ...]) -> dict[str, Cal
         if why := why_not(function):
             raise TypeError(f"{name} is {why} {call}.")
     return functions
-
-
-def why_not(function: Any) -> str:
-    """Say what something is, and what to do, that can be called and yet is no function to check; else ""."""
-    if inspect.isclass(function):
-        return "a class; check wants the function that you wrote:"
-    if inspect.isbuiltin(function):
-        return "a built-in function; check wants the function that you wrote:"
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        return "an `async` function, which only makes a promise when it is called. Take `async` away:"
-    if inspect.isgeneratorfunction(function):
-        return "a generator: it has a `yield`, and so runs no line when it is called. Take `yield` away:"
-    return ""
 
 
 def checked_seed(seed: object) -> None:

@@ -104,7 +104,7 @@ class SandboxedLearner:
 
     def _missing(self, name: str) -> str:
         if self._names.get(name, "nothing") != "nothing":
-            return f"{name} is {self._names[name]}, which is no function"
+            return f"{name} is {self._names[name]}"
         why = f" ({self.problems[0]})" if self.problems else ""
         return f"no cell makes a function {name}{why}"
 

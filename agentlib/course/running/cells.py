@@ -13,7 +13,7 @@ from functools import partial
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentlib.course.running.runner import Counter, RunEnded, TimeLimit, cell_words, error_of
+from agentlib.course.running.runner import CO_COROUTINE, Counter, RunEnded, TimeLimit, cell_words, error_of
 from agentlib.messages import short
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ __all__ = ["Cell", "Ran", "run_cells"]
 # They stand in `ast` and in `inspect`. Each submission is run in a Python of its own, and to load these two
 # takes longer than most cells run; so does `dataclasses`, and `pathlib`.
 PyCF_ALLOW_TOP_LEVEL_AWAIT = 0x2000
-CO_COROUTINE = 0x80
 CO_FUTURES = 0x1FE0000
 """What `from __future__ import ...` sets; in a notebook it holds for all cells that come after it, too."""
 FUTURE = re.compile(r"^from __future__ import ([\w ,]+)$", re.MULTILINE)

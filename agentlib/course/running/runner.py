@@ -32,6 +32,7 @@ __all__ = [
     "TimeLimit",
     "cell_words",
     "error_of",
+    "why_not",
 ]
 
 CALL = "$call"
@@ -42,6 +43,8 @@ TOO_LONG = "ran too long"
 
 OUR_DIR = os.path.dirname(os.path.abspath(__file__))
 LOOP_DIR = os.path.join(os.path.dirname(os.__file__), "asyncio")
+CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
+"""As in `inspect`, which loads slowly."""
 KNOCK_SECONDS = 0.002
 """Time between two tries to end a function that is over its time."""
 
@@ -254,6 +257,22 @@ class Runner:
 
 def _has_functions(value: Any) -> bool:
     return isinstance(value, dict) and (CALL in value or any(_has_functions(item) for item in value.values()))
+
+
+def why_not(function: Any) -> str:
+    """Say what something is, and what to do, that can be called and yet is no function to check; else ""."""
+    if isinstance(function, type):
+        return "a class; check wants the function that you wrote:"
+    if isinstance(function, type(len)):
+        return "a built-in function; check wants the function that you wrote:"
+    while isinstance(function, partial):
+        function = function.func
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    if flags & (CO_COROUTINE | CO_ASYNC_GENERATOR):
+        return "an `async` function, which only makes a promise when it is called. Take `async` away:"
+    if flags & CO_GENERATOR:
+        return "a generator: it has a `yield`, and so runs no line when it is called. Take `yield` away:"
+    return ""
 
 
 class _Channel:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from agentlib._json import json_ready
 from agentlib.course.running.cells import Cell, Ran, run_cells
-from agentlib.course.running.runner import Runner, error_of
+from agentlib.course.running.runner import Runner, error_of, why_not
 from agentlib.messages import Entry, short
 
 try:
@@ -162,8 +162,11 @@ class Service:
         names = {}
         for name in request["functions"]:
             value = self.ran.names.get(name)
-            is_function = callable(value) and not isinstance(value, type)  # `check` takes no class either
-            names[name] = "" if is_function else "nothing" if value is None else short(value, 60)
+            if not callable(value):
+                names[name] = "nothing" if value is None else f"{short(value, 60)}, which is no function"
+            else:
+                why = why_not(value)
+                names[name] = f"{why} `def {name}(...)`" if why else ""
         return {"problems": [short(problem, 300) for problem in self.ran.problems[:20]], "names": names}
 
     def call(self, request: Entry) -> Entry:
