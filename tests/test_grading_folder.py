@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.course.cli import main
+from agentlib.course.cli import main, parse
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading import BACKENDS, Batch, Limits, Row, grade_folder, temporary_sandbox_root
@@ -33,6 +33,7 @@ from agentlib.course.grading.export import canvas_text, csv_text, moodle_texts, 
 from agentlib.course.grading.pages import class_page, feedback_name, feedback_page
 from agentlib.course.grading.processes import is_running
 from agentlib.course.grading.sandbox_root import course_version, remove_leftovers
+from agentlib.course.grading.settings import Settings, refused, remember, write_settings
 from agentlib.views.shown import caption_html
 from tests.hostile.submissions import CONSTANT, HONEST, notebook
 
@@ -869,6 +870,25 @@ def test_results_that_do_not_say_how_they_were_graded_need_the_seed(graded, caps
     then = ["--seed", "20417", "--limit", "call_seconds=20", "--isolation", "time limit"]
     assert main(grade_words(folder, out, "--resume", *then)) == 0
     assert "2 of 2 earlier results still hold." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", ""),
+        ("--dask 10.0.0.2:8786 --require-isolation sandlock", ""),  # the same cluster may have moved
+        ("--require-isolation docker", "--require-isolation: sandlock then, docker now"),
+        ("--isolation bubblewrap", "--isolation: each worker's own then, bubblewrap now"),
+    ],
+)
+def test_a_cluster_is_remembered_with_what_was_required_of_it(tmp_path, given, said):
+    write_settings(tmp_path, Settings(7, Limits(), require="sandlock", dask="10.0.0.1:8786"))
+    arguments = parse(["grade", "in", "--out", str(tmp_path), "--resume", *shlex.split(given)])
+    told = refused(tmp_path, arguments, has_results=True)
+    assert said in told if said else told == ""
+    assert remember(tmp_path, arguments) == Limits()
+    assert arguments.seed == 7
+    assert arguments.dask == ("10.0.0.2:8786" if "--dask" in given else "10.0.0.1:8786")
 
 
 @pytest.mark.parametrize("name", ["settings.json", "grades.csv", "class.html", "grades_canvas.csv"])

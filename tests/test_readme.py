@@ -3,13 +3,14 @@
 import re
 import shlex
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from readme_commands import readme_commands, windows_form
 
 from agentlib.course.cli import build_parser, parse
-from agentlib.course.grading import BACKENDS
+from agentlib.course.grading import BACKENDS, Limits
 from agentlib.course.grading.grade import CRASHED, GRADED, NOT_STARTED, TAMPERED, TIMED_OUT, UNREADABLE
 from tests.notebook_checks import link_problem, markdown_links, without_code
 
@@ -116,6 +117,17 @@ def test_the_page_on_teaching_has_every_way_of_isolation_in_order_and_every_stat
     assert ways == [backend.name for backend in BACKENDS]
     for status in (GRADED, NOT_STARTED, TIMED_OUT, CRASHED, UNREADABLE, TAMPERED):
         assert f"`{status}`" in TEACHING_TEXT
+
+
+def test_the_page_on_teaching_names_the_defaults_of_limits_and_seed():
+    table = TEACHING_TEXT.split("| limit | default |")[1].split("\n\n")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, re.MULTILINE))
+    assert rows.pop("call_seconds") == "as the exercise says: 5, in exercise 9 up to 30"
+    assert {name: float(default) for name, default in rows.items()} == {
+        name: asdict(Limits())[name]
+        for name in ("cell_seconds", "wall_seconds", "cpu_seconds", "memory_mb", "processes")
+    }
+    assert "Without it the number is 0, which everybody knows" in TEACHING_TEXT
 
 
 def test_the_extras_that_a_page_names_are_there():
