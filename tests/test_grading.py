@@ -649,6 +649,13 @@ def test_a_backend_that_does_not_start_is_passed_over(root, monkeypatch):
     assert selection.passed_over == (("broken", "did not run here (no such program)"),)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="sandlock is for Linux")
+def test_where_sandlock_is_not_installed_the_command_for_it_is_the_one_on_the_page(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sandlock", None)
+    (command,) = re.findall(r"\((.+)\)", sandbox.sandlock_missing())
+    assert f"| `sandlock` | Linux 6.12 or newer | `{command}` |" in (ROOT / "TEACHING.md").read_text()
+
+
 def test_where_a_cell_does_not_run_the_hint_leads_to_it(root):
     row = grade_notebook(notebook("def run_agent(model:"), EX01, LAST, root)
     (red,) = [one for one in row.report["results"] if one["status"] == "not yet"]
