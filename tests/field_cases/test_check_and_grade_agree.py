@@ -1,8 +1,10 @@
 """What `check` accepts `grade` accepts, with the same points, and the other way round."""
 
 import codecs
+import inspect
 import json
 import re
+import textwrap
 from pathlib import Path
 
 import nbformat
@@ -14,6 +16,7 @@ from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import EXERCISES, FRESH_DIR
 from agentlib.course.grading import BACKENDS, grade_notebook, temporary_sandbox_root
 from tests.hostile.submissions import HONEST, notebook
+from tests.zoo import ex01, specimens
 
 ROOT = Path(__file__).parents[2]
 EX01 = EXERCISES["ex01_write_the_loop"]
@@ -87,6 +90,18 @@ FAULTS = {
 def test_wrong_ones(old, new, root, tmp_path):
     assert HONEST.count(old) == 1
     agree(notebook(HONEST.replace(old, new)), root, tmp_path, run=check_file)
+
+
+def source_of(specimen):
+    """Give a specimen of the zoo as a learner writes it, without what marks it."""
+    (function,) = specimen.functions
+    source = textwrap.dedent(inspect.getsource(function))
+    return f"{source[source.index('def ') :]}\nrun_agent = {function.__name__}\n"
+
+
+@pytest.mark.parametrize("specimen", specimens(ex01), ids=lambda specimen: specimen.name)
+def test_the_zoos(specimen, root, tmp_path):
+    agree(notebook(source_of(specimen)), root, tmp_path, run=check_file)
 
 
 # --- odd ones
