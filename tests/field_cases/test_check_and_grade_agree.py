@@ -99,7 +99,7 @@ def source_of(specimen):
     return f"{source[source.index('def ') :]}\nrun_agent = {function.__name__}\n"
 
 
-@pytest.mark.parametrize("specimen", specimens(ex01), ids=lambda specimen: specimen.name)
+@pytest.mark.parametrize("specimen", specimens(ex01)[::3], ids=lambda specimen: specimen.name)
 def test_the_zoos(specimen, root, tmp_path):
     agree(notebook(source_of(specimen)), root, tmp_path, run=check_file)
 
