@@ -4,9 +4,6 @@ from collections.abc import Callable
 from sys import getrefcount
 from typing import Any, TypeVar
 
-from pydantic_core import to_json
-
-from agentlib._json import json_ready
 from agentlib.messages import Entry
 
 __all__ = ["History"]
@@ -44,13 +41,6 @@ class History:
         for entry in self.entries[known:]:
             list.append(self._view, _guard(entry, self._touched))
         return self._view
-
-    def json_text(self) -> str:
-        """Write the entries as JSON text."""
-        try:
-            return to_json(self.entries).decode()
-        except ValueError:  # a trace that was changed may bring half a Unicode character back
-            return json_ready(self.entries, more_depth=5)[1]
 
     def _new_view(self, copies: list[Entry]) -> "_GuardedList":
         view = _GuardedList(copies)

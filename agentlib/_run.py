@@ -2,11 +2,11 @@
 
 import copy
 import inspect
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from agentlib._history import History
 from agentlib._json import whole_number
@@ -66,18 +66,17 @@ class Run:
 
     answer: the model's answer; None = there is none (never made up).
     stopped: why it ended; equal to its text, such as "step limit".
-    steps: model calls made. history: every entry, in order; each request is followed by its results.
+    steps: model calls made.
     usage: tokens read and written. coins: entries read, summed over the calls.
     tool_runs: tools that really ran. errors: results that are errors (an unknown tool and refused
     arguments count here, not as runs), and replies of the wrong shape.
-    trace: the events; they share nothing with the history.
-    closing: the answer came from a closing call after the run had been stopped.
+    trace: the events. closing: the answer came from a closing call after the run had been stopped.
+    history: every entry, in order; each request is followed by its results. It shares nothing with the trace.
     """
 
     answer: str | None
     stopped: StopReason
     steps: int
-    history: list[Entry]
     usage: Usage
     tool_runs: int
     errors: int
@@ -85,28 +84,21 @@ class Run:
     trace: Trace
     closing: bool = False
 
+    history: list[Entry] = field(init=False, compare=False)
+    _entries: list[Entry] = field(default_factory=list, compare=False)
+
+    def __getattr__(self, name: str) -> Any:
+        """Copy the history when it is first asked for: the record itself belongs to the trace, too."""
+        if name != "history":
+            raise AttributeError(f"A Run has no {name!r}.")
+        vars(self)["history"] = copy.deepcopy(self._entries)
+        return self.history
+
     def __repr__(self) -> str:
         return (
             f"Run(answer={self.answer!r}, stopped={str(self.stopped)!r}, steps={self.steps}, "
             f"tool_runs={self.tool_runs}, errors={self.errors}, entries={len(self.history)})"
         )
-
-
-class _HistoryOfRun:
-    """The history of a run: JSON text until somebody asks for it, as it takes as much room as the trace."""
-
-    def __get__(self, run: Run, kind: object = None) -> list[Entry]:
-        kept = vars(run)
-        if isinstance(kept["history"], str):
-            kept["history"] = json.loads(kept["history"])
-        history: list[Entry] = kept["history"]
-        return history
-
-    def __set__(self, run: Run, given: list[Entry] | str) -> None:
-        vars(run)["history"] = given
-
-
-Run.history = _HistoryOfRun()  # type: ignore[assignment]
 
 
 class Stop(Exception):
@@ -239,16 +231,19 @@ class RunState:
         self.reply = reply
         self.history.add(entry, tokens)
         if reply.usage is None:
-            usage = Usage(progress.next_estimate, tokens)
+            read = progress.next_estimate
+            progress.input_tokens += read
+            progress.output_tokens += tokens
             progress.estimated = True
         else:
-            usage = progress.last_usage = Usage(**reply.usage)
+            progress.last_usage = Usage(**reply.usage)
             progress.last_estimate = progress.next_estimate
-        self._count(usage)
+            read = progress.last_usage.input_tokens
+            self._count(progress.last_usage)
         self.empty_replies = self.empty_replies + 1 if reply.kind == "empty" else 0
         if reply.kind == "invalid":
             progress.errors += 1
-        self._happened(Event("reply", progress.steps, entry, 0, usage.input_tokens, "", reply.problem))
+        self._happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem))
         if reply.kind == "answer":
             self.answer = entry["text"]
         elif reply.kind == "invalid":
@@ -379,13 +374,13 @@ class RunState:
                     answer=self.answer,
                     stopped=self.stopped,
                     steps=progress.steps,
-                    history=self.history.json_text(),  # type: ignore[arg-type]
                     usage=progress.usage,
                     tool_runs=progress.tool_runs,
                     errors=progress.errors,
                     coins=progress.coins,
                     trace=Trace(tuple(self.events), self.about),
                     closing=self.closing and self.answer is not None,
+                    _entries=self.history.entries,
                 )
 
     def _finish(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from agentlib.costs import entry_tokens, text_tokens
 from agentlib.messages import Entry, json_text
 from agentlib.watch.lines import LineWatcher
-from agentlib.watch.values import kept, plain
+from agentlib.watch.values import kept, plain_form
 
 __all__ = ["FollowedHistory"]
 
@@ -146,7 +146,7 @@ class FollowedHistory:
         if same == len(self._seen) == before + len(now):
             return None
         fresh = [*self._before[same:], *now[max(0, same - before) :]]
-        new = [plain(entry) for entry in fresh]
+        new = [plain_form(entry) for entry in fresh]
         self._seen[same:] = [kept(entry) for entry in fresh]
         self._very[same:] = fresh
         # What cannot be compared looks changed each time, though nothing that can be shown has changed.
@@ -195,7 +195,7 @@ class FollowedHistory:
         entries = _as_list(given)
         if _equal(self._very, entries) or _equal(self._seen, entries):
             return len(entries), self.tokens, None
-        read = [plain(entry) for entry in entries]
+        read = [plain_form(entry) for entry in entries]
         return len(read), sum(map(_tokens, read)), None if read == self.entries else read
 
 

@@ -17,7 +17,7 @@ from agentlib.trace import Event, Trace, input_of
 from agentlib.watch.following import FollowedHistory
 from agentlib.watch.function import WatchedFunction
 from agentlib.watch.lines import LoopEnded, line_watcher
-from agentlib.watch.values import is_left_out, is_small, kept, plain, short_form
+from agentlib.watch.values import is_left_out, is_small, kept, plain_form, short_form
 
 __all__ = ["watch", "wrapped_tools"]
 
@@ -207,7 +207,7 @@ class Recorder:
                     entry = {"type": "raised", **_raised(problem)}
                     self.note("reply", entry=entry, tokens=tokens, text="raised")
                     raise
-                entry = plain(reply)
+                entry = plain_form(reply)
                 if not isinstance(entry, dict):
                     entry = {"type": "invalid", "text": short(entry, 200)}
                 counted = read_usage(entry.get("usage"))
@@ -230,7 +230,7 @@ class Recorder:
                 except BaseException as problem:
                     self.note("result", entry=_result(name, _raised(problem)), ran=True, text="raised")
                     raise
-                self.note("result", entry=_result(name, plain(result)), ran=True)
+                self.note("result", entry=_result(name, plain_form(result)), ran=True)
                 return result
 
         return watched

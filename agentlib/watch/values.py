@@ -15,7 +15,7 @@ from typing import Any
 from agentlib._json import copy_plain
 from agentlib.messages import Entry, json_ready, whole
 
-__all__ = ["attributes", "is_left_out", "is_small", "kept", "plain", "short_form"]
+__all__ = ["attributes", "is_left_out", "is_small", "kept", "plain_form", "short_form"]
 
 MAX_CHARS = 80
 """A short form is about this many characters long; what is cut off is said beside it."""
@@ -120,7 +120,7 @@ def kept(value: Any, parents: tuple[int, ...] = (), objects: int = 0) -> Any:
     return _Kept(value, {name: kept(item, inside, objects + 1) for name, item in held.items()})
 
 
-def plain(value: Any) -> Any:
+def plain_form(value: Any) -> Any:
     """Make a value ready for JSON; an object of somebody's class becomes a dict of what it holds."""
     try:
         copy_plain(value)
