@@ -142,6 +142,7 @@ class RunState:
             if function is not None:
                 _check_function(name, function)
         self.model = model
+        self.call = getattr(model, "call", None)  # a model that wants to know more than the history
         self.tools = read_tools(tools)
         self.goal = goal
         self.approve = approve
@@ -204,8 +205,7 @@ class RunState:
         try:
             # A list that the model may change without harm to the record.
             history = self.history.view() if self.read is None else copy.deepcopy(self.read)
-            call = getattr(self.model, "call", None)
-            raw = self.model(history) if call is None else call(history, self._request())
+            raw = self.model(history) if self.call is None else self.call(history, self._request())
         except KeyboardInterrupt:
             raise
         except BaseException as problem:  # whatever a provider's client raises, the work so far is kept
@@ -331,8 +331,8 @@ class RunState:
         if outcome.ran:
             progress.tool_runs += 1
             progress.tools_ran[call.tool] += 1
-            if not outcome.failed:
-                progress.tools_worked[call.tool] += 1
+            if outcome.failed:
+                progress.tools_failed[call.tool] += 1
         if outcome.failed:
             progress.errors += 1
         entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}

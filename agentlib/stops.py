@@ -98,7 +98,7 @@ class Progress:
     next_entries, next_estimate: what the next call would read, in entries and in tokens by our own estimate.
     last_usage, last_estimate: what the provider has last counted for a call (None = it has not), and our own
     estimate of what that call has read. From these comes `next_usage`.
-    tools_ran, tools_worked: how often each tool ran, and gave no error, by name.
+    tools_ran, tools_failed: how often each tool ran, and ran and gave an error, by name.
     clock: gives seconds; started: the clock at the start.
     """
 
@@ -120,7 +120,7 @@ class Progress:
     last_usage: Usage | None = None
     last_estimate: int = 0
     tools_ran: Counter[str] = field(default_factory=Counter)
-    tools_worked: Counter[str] = field(default_factory=Counter)
+    tools_failed: Counter[str] = field(default_factory=Counter)
 
     @property
     def history(self) -> list[Entry]:
@@ -322,7 +322,8 @@ class ToolCalled(StopRule):
             raise TypeError(f"name is the name of a tool, but was {describe(self.name)}.")
 
     def before_call(self, run: Progress) -> str | None:
-        return StopReason(TOOL_CALLED, f"{self.name} has worked") if run.tools_worked[self.name] else None
+        worked = run.tools_ran[self.name] > run.tools_failed[self.name]
+        return StopReason(TOOL_CALLED, f"{self.name} has worked") if worked else None
 
 
 class Flag(Protocol):
