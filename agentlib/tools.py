@@ -10,9 +10,11 @@ import inspect
 import json
 import queue
 import threading
+import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from types import CoroutineType, SimpleNamespace
 from typing import (
     TYPE_CHECKING,
@@ -247,7 +249,7 @@ def _with_check(function: Any, name: str) -> tuple[Callable[..., Any], "TypeAdap
             expected[key], field = _expected(hint, parameter.default)
             if field is not None:
                 fields[key] = field
-        elif get_origin(hint) is Unpack:
+        elif get_origin(hint) in (Unpack, typing.Unpack):  # one and the same from Python 3.12 on
             expected |= _keys_of(*get_args(hint))
         else:
             options["extra_items"] = hint
@@ -497,7 +499,8 @@ def _read_arguments(found: Tool, text: str) -> Any:
 
 def _without_point(digits: str) -> float:
     number = float(digits)
-    return int(number) if number.is_integer() else number
+    exact = Decimal(digits)  # a float holds 15 digits, and some ids have more
+    return int(exact) if number.is_integer() and exact == int(exact) else number
 
 
 def failure(code: str, message: str, *, ran: bool, failed: bool = True, fatal: bool = False) -> ToolOutcome:

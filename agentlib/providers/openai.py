@@ -156,9 +156,13 @@ class ChatCompletions(_OpenAI):
     def usage_from(self, given: Entry) -> Entry | None:
         # The prompt's tokens are all of them, the cached ones too.
         details = dict_in(given, "prompt_tokens_details")
-        cached = details.get(
-            "cached_tokens", given.get("prompt_cache_hit_tokens")
-        )  # the second is DeepSeek's
+        # The first is OpenAI's; servers that speak its API have places of their own, DeepSeek the third.
+        places = (
+            details.get("cached_tokens"),
+            given.get("cached_tokens"),
+            given.get("prompt_cache_hit_tokens"),
+        )
+        cached = next((place for place in places if place is not None), None)
         kept = details.get("cache_write_tokens")
         return make_usage(given.get("prompt_tokens"), cached, given.get("completion_tokens"), kept)
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from agentlib import tool
-from agentlib.tools import run_tool
+from agentlib.tools import read_tools, run_tool
 
 
 def result_of(function, **given):
@@ -149,3 +149,11 @@ def test_null_is_refused_where_nothing_says_that_it_may_come():
 
     assert result_of(look, city=None)["error"] == "invalid_input"
     assert result_of(look, city="Bonn", units=None)["error"] == "invalid_input"
+
+
+@pytest.mark.parametrize("digits", ["9007199254740993", "12345678901234567891", "1" + "0" * 30])
+def test_a_long_whole_number_with_a_point_loses_no_digit(digits):
+    def take(n: int) -> str:
+        return str(n)
+
+    assert run_tool(read_tools([take]), "take", f'{{"n": {digits}.0}}').result == digits

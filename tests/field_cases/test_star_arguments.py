@@ -1,6 +1,7 @@
 """Typed `**kwargs` are checked; `*args` are offered as a list."""
 
 import json
+import typing
 from typing import Annotated, NotRequired
 
 import pytest
@@ -134,3 +135,18 @@ def test_a_run_with_such_a_tool_is_replayed_event_for_event(limit, tmp_path):
     assert [entry["result"] for entry in run.history if entry["role"] == "tool"] == ["a-b", ""]
     loaded = Trace.load(run.trace.save(tmp_path / "run.jsonl"))
     assert compare(replay(loaded).trace, run.trace) == []
+
+
+def test_keywords_unpacked_from_a_typed_dict_of_the_standard_library_are_offered():
+    class Options(typing.TypedDict, total=False):
+        unit: str
+
+    def weather(city: str, **options: typing.Unpack[Options]) -> str:
+        return f"{city} {options}"
+
+    made = tool(weather)
+    assert set(made.schema["properties"]) == {"city", "unit"}
+    assert run_tool({"weather": made}, "weather", '{"city": "Pune", "unit": 3}').failed
+    assert (
+        run_tool({"weather": made}, "weather", '{"city": "Pune", "unit": "C"}').result == "Pune {'unit': 'C'}"
+    )

@@ -365,3 +365,5 @@ def test_tokens_that_went_into_a_cache_are_counted_by_all():
     }
     body = chat_body({"content": "Hm."}, finish="stop", usage=hit)
     assert openai.reply_from(body)["usage"]["cached_tokens"] == 64
+    body["usage"]["prompt_tokens_details"] = {"cached_tokens": None}
+    assert openai.reply_from(body)["usage"]["cached_tokens"] == 64
