@@ -78,6 +78,8 @@ def test_the_keyboard_reaches_each_link_and_opens_the_second_hint(browser, folde
     page = browser.new_page()
     page.goto((folder / "class.html").as_uri())
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "What the short names mean"
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "ann"
     page.keyboard.press("Enter")
     page.wait_for_url("**/feedback/ann.html")

@@ -344,43 +344,44 @@ def test_coverage_measures_a_watched_loop_and_is_no_hindrance(core, tmp_path):
 # --- places in sys.monitoring -------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not MONITORS, reason="Python 3.11 has no sys.monitoring")
-@pytest.mark.parametrize("taken", [(), (4,), (3, 4), (0, 1, 2), (0, 1, 2, 3, 4, 5), (3, 4, 5)])
-def test_a_free_place_is_found_or_said_to_be_missing(taken):
-    plain = watched(two_calls)
-    for number in taken:
-        sys.monitoring.use_tool_id(number, f"tool {number}")
-    try:
-        trace = watched(two_calls)
-        assert [sys.monitoring.get_tool(number) for number in taken] == [f"tool {number}" for number in taken]
-    finally:
+if MONITORS:  # from Python 3.12 on
+
+    @pytest.mark.parametrize("taken", [(), (4,), (3, 4), (0, 1, 2), (0, 1, 2, 3, 4, 5), (3, 4, 5)])
+    def test_a_free_place_is_found_or_said_to_be_missing(taken):
+        plain = watched(two_calls)
         for number in taken:
-            sys.monitoring.free_tool_id(number)
-    assert trace == plain
-    assert [event.variables for event in trace] == [event.variables for event in plain]
-    assert ("sys.monitoring are taken" in trace.about.get("remarks", "")) == {3, 4, 5}.issubset(taken)
+            sys.monitoring.use_tool_id(number, f"tool {number}")
+        try:
+            trace = watched(two_calls)
+            assert [sys.monitoring.get_tool(number) for number in taken] == [
+                f"tool {number}" for number in taken
+            ]
+        finally:
+            for number in taken:
+                sys.monitoring.free_tool_id(number)
+        assert trace == plain
+        assert [event.variables for event in trace] == [event.variables for event in plain]
+        assert ("sys.monitoring are taken" in trace.about.get("remarks", "")) == {3, 4, 5}.issubset(taken)
 
+    def test_a_tool_may_monitor_what_it_likes():
+        events = sys.monitoring.events
+        told = []
 
-@pytest.mark.skipif(not MONITORS, reason="Python 3.11 has no sys.monitoring")
-def test_a_tool_may_monitor_what_it_likes():
-    events = sys.monitoring.events
-    told = []
+        def look():
+            sys.monitoring.use_tool_id(sys.monitoring.PROFILER_ID, "a tool")
+            sys.monitoring.register_callback(
+                sys.monitoring.PROFILER_ID, events.LINE, lambda code, line: told.append(line)
+            )
+            sys.monitoring.set_local_events(sys.monitoring.PROFILER_ID, two_calls.__code__, events.LINE)
+            return 1
 
-    def look():
-        sys.monitoring.use_tool_id(sys.monitoring.PROFILER_ID, "a tool")
-        sys.monitoring.register_callback(
-            sys.monitoring.PROFILER_ID, events.LINE, lambda code, line: told.append(line)
-        )
-        sys.monitoring.set_local_events(sys.monitoring.PROFILER_ID, two_calls.__code__, events.LINE)
-        return 1
-
-    try:
-        trace = watched(two_calls, look)
-    finally:
-        sys.monitoring.set_local_events(sys.monitoring.PROFILER_ID, two_calls.__code__, 0)
-        sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)
-    assert trace == watched(two_calls)
-    assert told == lines_of(trace)[-4:]
+        try:
+            trace = watched(two_calls, look)
+        finally:
+            sys.monitoring.set_local_events(sys.monitoring.PROFILER_ID, two_calls.__code__, 0)
+            sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)
+        assert trace == watched(two_calls)
+        assert told == lines_of(trace)[-4:]
 
 
 def test_watches_inside_watches_of_any_depth_give_the_same_record():
