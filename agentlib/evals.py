@@ -509,4 +509,4 @@ def compare_reports(left: Report, right: Report) -> Comparison:
     )
 
 
-compare = compare_reports  # as lesson 09 calls it: `evals.compare(many, yours)`
+compare = compare_reports  # as lesson 11 calls it: `evals.compare(many, yours)`

@@ -47,7 +47,7 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
 EXERCISE = Exercise(
     name="ex99_twice",
     title="Twice",
-    lesson="10_when_not_to_loop",
+    lesson="12_when_not_to_loop",
     difficulty=1,
     minutes=10,
     task="give back twice what you are given",
@@ -135,7 +135,7 @@ One more.
 - **You will be able to** double whatever you get.
 - **Difficulty:** ? of 5: one line.
 - **Minutes:** ?
-- **Read before:** [When not to loop](../notebooks/10_when_not_to_loop.ipynb), lesson 10.""".replace("?", "0")
+- **Read before:** [When not to loop](../notebooks/12_when_not_to_loop.ipynb), lesson 12.""".replace("?", "0")
 
 SOLVED = '''def twice(value):
     """Give twice what is given."""
@@ -225,7 +225,7 @@ def test_cells_of_ones_own_stay_where_they_are_and_lose_their_outputs(course):
 def test_it_stands_in_the_table_and_behind_the_one_before_it(course):
     row = (
         "| [ex99 twice](exercises/ex99_twice.ipynb) | give back twice what you are given "
-        "| 1 of 5, very easy | 10 | 10 |"
+        "| 1 of 5, very easy | 10 | 12 |"
     )
     assert row in (course / "README.md").read_text(encoding="utf-8")
     assert "`ex01` to `ex99`" in (course / "notebooks/00_start_here.ipynb").read_text(encoding="utf-8")

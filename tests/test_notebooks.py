@@ -175,8 +175,8 @@ BAD = [
     (links_lead_somewhere, notebook(prose("[a](03_stop_rules.ipynb#Gone)")), "leads to no heading"),
     (links_lead_somewhere, notebook(prose("[a](loop.py#L3)")), "has no such line"),
     (links_lead_somewhere, notebook(prose("![a](attachment:gone.png)")), "is not attached"),
-    (size, notebook(*[prose(), code()] * 11), "11 code cells, not 12 to 18"),
-    (size, notebook(*[prose(), code()] * 19), "19 code cells, not 12 to 18"),
+    (size, notebook(*[prose(), code()] * 3), "3 code cells, not 4 to 22"),
+    (size, notebook(*[prose(), code()] * 23), "23 code cells, not 4 to 22"),
     (size, notebook(*[prose(), code("x\n" * 7)] * 12), "have 7.0 lines or more"),
     (size, lesson(prose(), code("x\n" * 21)), "a code cell has 21 lines"),
     (size, lesson(code()), "12 cells of prose for 13 of code"),
@@ -192,8 +192,10 @@ def test_a_bad_notebook_is_found(check, bad, said, place):
 
 
 def test_the_limits_themselves_are_let_through(place):
-    longest = [code("x\n" * 20), *(code("x\n" * 6) for _ in range(17))]
-    full = notebook(*longest, *(prose("word " * 100) for _ in range(15)), prose(""), prose(""), prose(""))
+    longest = [code("x\n" * 20), *(code("x\n" * 6) for _ in range(21))]
+    fold = "<details><summary>Answer</summary>\n\n" + "word " * 500 + "\n\n</details>"
+    few = [prose(fold), *(prose("") for _ in range(6))]
+    full = notebook(*longest, *(prose("word " * 100) for _ in range(14)), prose("word " * 99), *few)
     assert size(full, place) == []
 
 

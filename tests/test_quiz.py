@@ -11,6 +11,7 @@ from agentlib.views import final_test, quiz
 from agentlib.views.quiz import PASS_MARK, QuestionError, progress, score_words
 from agentlib.views.quiz.answers import Answers, data_folder
 from agentlib.views.quiz.questions import (
+    FORMER_NAMES,
     Question,
     draw,
     final_pool,
@@ -97,6 +98,11 @@ def test_questions_that_are_not_as_they_should_be_are_refused_in_words(data, wor
 def test_a_quiz_that_is_not_there_is_refused_with_the_names_of_those_that_are():
     with pytest.raises(QuestionError, match=r"There is no quiz '\.\./secret'; there are 01_the_loop"):
         quiz("../secret")
+
+
+@pytest.mark.parametrize(("former", "name"), FORMER_NAMES.items())
+def test_a_saved_notebook_asks_a_quiz_by_its_former_number(former, name, tmp_path):
+    assert quiz(former, folder=tmp_path).name == quiz(name, folder=tmp_path).name == name
 
 
 # --- marking ----------------------------------------------------------------------------------------
@@ -249,13 +255,14 @@ def texts(shown):
     return [one.text for one in shown.questions]
 
 
-def test_the_final_test_draws_twenty_questions_two_from_each_of_ten_lessons(tmp_path):
+def test_the_final_test_draws_twenty_questions_from_each_of_twelve_lessons(tmp_path):
     pool = final_pool()
     lesson_of = {one: name for name, questions in pool.items() for one in questions}
     for seed in range(20):
         drawn = final_test(seed, folder=tmp_path).questions
         assert len(set(drawn)) == 20
-        assert Counter(lesson_of[one] for one in drawn) == dict.fromkeys(pool, 2)
+        assert {lesson_of[one] for one in drawn} == set(pool)
+        assert len(pool) == 12
 
 
 def test_the_pool_of_the_final_test_is_larger_than_the_test_and_asks_nothing_twice():

@@ -503,8 +503,8 @@ def no_false_claim(logs: Logs) -> Fault | None:
 EXERCISE = Exercise(
     name="ex08_test_the_outcome",
     title="Test the outcome",
-    lesson="09_answered_is_not_verified",
-    given_by=("09_answered_is_not_verified",),
+    lesson="11_judge_by_outcomes",
+    given_by=("11_judge_by_outcomes",),
     difficulty=4,
     minutes=30,
     task="judge outcomes, whatever path an agent took",

@@ -9,6 +9,7 @@ from typing import Any
 from agentlib.messages import describe
 from agentlib.views.quiz.answers import Answers, are_picks
 from agentlib.views.quiz.questions import (
+    FORMER_NAMES,
     Choice,
     Question,
     QuestionError,
@@ -100,7 +101,7 @@ def quiz(questions: str | Sequence[Any], *, folder: str | Path | None = None) ->
     """
     answers = Answers(None if folder is None else Path(folder))
     if isinstance(questions, str):
-        return Quiz(questions, load_questions(questions), answers)
+        return Quiz(FORMER_NAMES.get(questions, questions), load_questions(questions), answers)
     return Quiz("", read_questions(questions), answers)
 
 

@@ -1,4 +1,4 @@
-"""The figures of lesson 11: they come from the recorded runs, and so does each number in its prose."""
+"""The figures of lesson 13: they come from the recorded runs, and so does each number in its prose."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ from agentlib.providers import anthropic, openai
 from tests.notebook_checks import joined
 
 TRACES = record.load_recordings("blue_mugs_local")
-LESSON = Path(__file__).parents[2] / "notebooks" / "11_a_real_model.ipynb"
+LESSON = Path(__file__).parents[2] / "notebooks" / "13_a_real_model.ipynb"
 PROSE = " ".join(
     joined(cell["source"])
     for cell in json.loads(LESSON.read_text(encoding="utf-8"))["cells"]
