@@ -357,7 +357,7 @@ def input_of(args: tuple[Any, ...], kwargs: Entry) -> Entry:
 
 
 def raised_again(recorded: Entry) -> BaseException:
-    """Make an exception anew that was recorded in a watched loop, with its kind, its words and its code.
+    """Make an exception anew that was recorded in a watched loop, with its kind, words and plain fields.
 
     It is caught by the same `except` as the first one, if its class is Python's own, agentlib's, or loaded.
     """
@@ -370,8 +370,18 @@ def raised_again(recorded: Entry) -> BaseException:
     kept: Entry = {name: recorded[name] for name in ("code", "failed") if name in recorded}
     name = kind if kind.isidentifier() else "Exception"
     made: Any = type(name, (base,), {"__str__": lambda _: words, "again": True, **kept})
+    if issubclass(base, BaseExceptionGroup):
+        parts = [raised_again(one) for one in recorded["exceptions"]]
+        group: BaseException = made(recorded["group"], parts)
+        return group
     problem: BaseException = made.__new__(made)  # some kinds want more arguments than were recorded
-    problem.args = (words,)
+    for name, value in recorded.get("fields", {}).items():
+        with suppress(AttributeError, TypeError):  # a property now, or never meant to be set
+            setattr(problem, name, value)
+    if "args" in recorded:
+        problem.args = tuple(recorded["args"])
+        return problem
+    problem.args = (words,) if words else ()
     if isinstance(problem, KeyError):  # its words are its argument as Python writes it
         with suppress(ValueError, SyntaxError):
             problem.args = (ast.literal_eval(words),)

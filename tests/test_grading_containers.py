@@ -190,36 +190,6 @@ def left(backend) -> list[str]:
     return [name for name in done.stdout.split() if f"agentlib_child_{os.getpid()}_" in name]
 
 
-@pytest.mark.parametrize("backend", WORKING, ids=lambda backend: backend.name)
-def test_in_a_container_the_code_is_nobody_and_sees_nothing(backend, root):
-    child = Child(backend, root, SHORT, time.monotonic() + 20)
-    try:
-        assert len(left(backend)) == 1
-        source = "import ctypes, os\ndef f():\n    libc = ctypes.CDLL(None, use_errno=True)\n"
-        source += (
-            "    return {'user': os.getuid(), 'names': sorted(os.environ), 'unshare': libc.unshare(1 << 28),"
-        )
-        source += " 'memory file': libc.memfd_create(b'x', 0), 'root': os.access('/', os.W_OK),"
-        source += " 'status': open('/proc/self/status').read()}"
-        request = {
-            "do": "cells",
-            "cells": [{"number": 1, "source": source}],
-            "functions": ["f"],
-            "seconds": 5,
-        }
-        assert child.ask(request, 6)["problems"] == []
-        call = {"do": "call", "request": {"function": "f", "args": [], "kwargs": {}}, "seconds": 5}
-        seen = child.ask(call, 6)["returned"]
-    finally:
-        child.end()
-    assert 60_000 < seen["user"] < 65_536
-    assert set(seen["names"]) <= {*ENVIRONMENT, "HOME", "PATH", "LC_CTYPE"}
-    assert (seen["unshare"], seen["memory file"], seen["root"]) == (-1, -1, False)
-    assert re.search(r"CapBnd:\s+0+\n", seen["status"])
-    assert re.search(r"NoNewPrivs:\s+1\n", seen["status"])
-    assert left(backend) == []
-
-
 ENDLESS = """
 import signal
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))
@@ -227,13 +197,41 @@ while True:
     pass
 """
 
+if WORKING:  # where Docker or Podman runs
 
-@pytest.mark.parametrize("backend", WORKING, ids=lambda backend: backend.name)
-def test_a_container_is_ended_by_name_though_its_code_never_ends(backend, root):
-    child = Child(backend, root, SHORT, time.monotonic() + 20)
-    request = {"do": "cells", "cells": [{"number": 1, "source": ENDLESS}], "functions": []}
-    began = time.monotonic()
-    with pytest.raises(ChildEndedError, match="ran too long"):
-        child.ask({**request, "seconds": 60}, 1.0)
-    assert time.monotonic() - began < 8, "it does not wait for the code to take notice"
-    assert left(backend) == []
+    @pytest.mark.parametrize("backend", WORKING, ids=lambda backend: backend.name)
+    def test_in_a_container_the_code_is_nobody_and_sees_nothing(backend, root):
+        child = Child(backend, root, SHORT, time.monotonic() + 20)
+        try:
+            assert len(left(backend)) == 1
+            source = "import ctypes, os\ndef f():\n    libc = ctypes.CDLL(None, use_errno=True)\n"
+            source += "    return {'user': os.getuid(), 'names': sorted(os.environ), "
+            source += "'unshare': libc.unshare(1 << 28), 'memory file': libc.memfd_create(b'x', 0), 'root': os.access('/', os.W_OK),"
+            source += " 'status': open('/proc/self/status').read()}"
+            request = {
+                "do": "cells",
+                "cells": [{"number": 1, "source": source}],
+                "functions": ["f"],
+                "seconds": 5,
+            }
+            assert child.ask(request, 6)["problems"] == []
+            call = {"do": "call", "request": {"function": "f", "args": [], "kwargs": {}}, "seconds": 5}
+            seen = child.ask(call, 6)["returned"]
+        finally:
+            child.end()
+        assert 60_000 < seen["user"] < 65_536
+        assert set(seen["names"]) <= {*ENVIRONMENT, "HOME", "PATH", "LC_CTYPE"}
+        assert (seen["unshare"], seen["memory file"], seen["root"]) == (-1, -1, False)
+        assert re.search(r"CapBnd:\s+0+\n", seen["status"])
+        assert re.search(r"NoNewPrivs:\s+1\n", seen["status"])
+        assert left(backend) == []
+
+    @pytest.mark.parametrize("backend", WORKING, ids=lambda backend: backend.name)
+    def test_a_container_is_ended_by_name_though_its_code_never_ends(backend, root):
+        child = Child(backend, root, SHORT, time.monotonic() + 20)
+        request = {"do": "cells", "cells": [{"number": 1, "source": ENDLESS}], "functions": []}
+        began = time.monotonic()
+        with pytest.raises(ChildEndedError, match="ran too long"):
+            child.ask({**request, "seconds": 60}, 1.0)
+        assert time.monotonic() - began < 8, "it does not wait for the code to take notice"
+        assert left(backend) == []

@@ -6,14 +6,14 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import FrameType, FunctionType, TracebackType
+from types import FrameType, FunctionType, MemberDescriptorType, TracebackType
 from typing import Any
 
-from agentlib._json import whole_number
+from agentlib._json import copy_plain, whole_number
 from agentlib.errors import ToolError, UnrunError
 from agentlib.messages import Entry, describe, json_ready, json_text, read_usage, short, user
 from agentlib.tools import Tool, name_of, words_of
-from agentlib.trace import Event, Trace, input_of
+from agentlib.trace import Event, Trace, input_of, raised_again
 from agentlib.watch.following import FollowedHistory
 from agentlib.watch.function import WatchedFunction
 from agentlib.watch.lines import LoopEnded, line_watcher
@@ -281,7 +281,39 @@ def _raised(problem: BaseException) -> Entry:
     """Describe an exception; `agentlib.trace.raised_again` makes it anew."""
     code = {"code": problem.code} if isinstance(problem, ToolError) else {}
     harmless = {"failed": False} if isinstance(problem, UnrunError) and not problem.failed else {}
-    return {"error": type(problem).__name__, "message": _words(problem), **code, **harmless}
+    recorded = {"error": type(problem).__name__, "message": _words(problem), **code, **harmless}
+    if isinstance(problem, BaseExceptionGroup):
+        return {
+            **recorded, "group": problem.message, "exceptions": [_raised(one) for one in problem.exceptions],
+        }  # fmt: skip
+    fields = {name: value for name, value in _fields(problem).items() if name not in code}
+    if fields:
+        recorded["fields"] = fields
+    if problem.args and raised_again(recorded).args != problem.args:
+        recorded["args"] = plain_form(list(problem.args))
+    return recorded
+
+
+def _fields(problem: BaseException) -> Entry:
+    """Give what an exception carries beside its words, as far as it is plain: errno, a status, a name."""
+    held: Entry = dict(object.__getattribute__(problem, "__dict__"))
+    for base in type(problem).__mro__:
+        if base.__module__ == "builtins":
+            slots = (slot for slot in vars(base).values() if type(slot) is MemberDescriptorType)
+            held.update((slot.__name__, slot.__get__(problem)) for slot in slots)
+    return {
+        name: value
+        for name, value in held.items()
+        if value is not None and name[0] != "_" and _is_plain(value)
+    }
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        copy_plain(value)
+    except Exception:
+        return False  # it has no form in a trace
+    return True
 
 
 def _words(problem: BaseException) -> str:

@@ -19,8 +19,12 @@ from agentlib.stops import RepeatedCall
 GOAL = "Count the stock of every shelf."
 SIZES = (10, 100, 1_000)
 
-MAX_RATIO = 8.0
-"""`run_agent` takes at most so many times the CPU time of the bare loop, at 1,000 steps."""
+MAX_RATIO = 12.0
+"""`run_agent` takes at most so many times the CPU time of the bare loop, at 1,000 steps.
+
+How a loop compares with a bare one hangs on the processor too: the same code took 7.7 times the floor on one
+machine and 9.2 to 10.5 times on another. Compare two versions on one machine, one after the other.
+"""
 
 MAX_GROWTH = 1.25
 """A step of a run of 1,000 steps takes at most so many times a step of a run of 100."""

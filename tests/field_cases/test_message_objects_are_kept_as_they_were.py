@@ -184,7 +184,7 @@ def test_a_message_that_knows_its_whole_talk_does_not_hold_it_again_and_again():
         assert [len(history) for history in trace.histories()] == list(range(1, steps + 1))
         return len(repr(trace.events))
 
-    assert size(400) < 2.5 * size(200)
+    assert size(100) < 2.5 * size(50)
 
 
 class Odd:

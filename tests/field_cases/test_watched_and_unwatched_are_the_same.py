@@ -51,7 +51,7 @@ def counts_in_a_thread(model, tools, goal):
 
     def add():
         nonlocal count
-        for _ in range(1_000):
+        for _ in range(200):
             count += 1
             time.sleep(0)
 
@@ -88,7 +88,7 @@ def counts_in_an_inner_function(model, tools, goal):
     def both():
         def add():
             nonlocal count
-            for _ in range(1_000):
+            for _ in range(200):
                 count += 1
                 time.sleep(0)
 
@@ -107,7 +107,7 @@ def counts_in_an_inner_function(model, tools, goal):
 )
 def test_no_change_that_a_thread_makes_is_lost(run_agent):
     def spread(add):
-        add(500)
+        add(100)
 
     assert_same(run_agent, lambda: {"spread": spread})
 
@@ -118,7 +118,7 @@ def test_a_thread_of_a_tool_changes_what_a_loop_in_a_function_sees():
 
         def beat():
             nonlocal beats, over
-            for _ in range(1_000):
+            for _ in range(200):
                 beats += 1
                 time.sleep(0)
             over = True
@@ -134,7 +134,7 @@ def test_a_thread_of_a_tool_changes_what_a_loop_in_a_function_sees():
 
     for watched in (False, True):
         loop, tools = made()
-        assert result_of(loop, tools, watched) == 1_000
+        assert result_of(loop, tools, watched) == 200
 
 
 @pytest.mark.parametrize("watched", [False, True])
@@ -145,7 +145,7 @@ def test_a_thread_of_its_own_runs_on_while_a_debugger_follows_the_loop(watched):
     before = sys.gettrace()
     sys.settrace(every_line)
     try:
-        assert result_of(counts_in_a_thread, {}, watched) == [1_000, 3]
+        assert result_of(counts_in_a_thread, {}, watched) == [200, 3]
     finally:
         sys.settrace(before)
 
