@@ -206,8 +206,8 @@ if WORKING:  # where Docker or Podman runs
             assert len(left(backend)) == 1
             source = "import ctypes, os\ndef f():\n    libc = ctypes.CDLL(None, use_errno=True)\n"
             source += "    return {'user': os.getuid(), 'names': sorted(os.environ), "
-            source += "'unshare': libc.unshare(1 << 28), 'memory file': libc.memfd_create(b'x', 0), 'root': os.access('/', os.W_OK),"
-            source += " 'status': open('/proc/self/status').read()}"
+            source += "'unshare': libc.unshare(1 << 28), 'memory file': libc.memfd_create(b'x', 0), "
+            source += "'root': os.access('/', os.W_OK), 'status': open('/proc/self/status').read()}"
             request = {
                 "do": "cells",
                 "cells": [{"number": 1, "source": source}],

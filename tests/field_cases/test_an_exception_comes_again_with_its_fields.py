@@ -1,6 +1,7 @@
 """An exception that a fork or a replay raises again has what the first one carried: a loop may look at it."""
 
 import subprocess
+from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
@@ -23,7 +24,7 @@ class TwoArgumentsError(Exception):
 
 def missing_file():
     try:
-        open("/there/is/no/such/file")
+        Path("/there/is/no/such/file").read_bytes()
     except OSError as problem:
         return problem
 
