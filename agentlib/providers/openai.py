@@ -251,6 +251,8 @@ class Responses(_OpenAI):
             problem = _problem(dict_in(body, "incomplete_details").get("reason"))
         elif status != "completed":
             problem = f"the response is not completed, its status is {describe(status)}"
+        elif any(item["type"] == "message" and item.get("status") == "incomplete" for item in items):
+            problem = CUT_OFF
         if error:
             problem = f"{problem or 'the provider tells of an error'}: {short(error, 500)}"
         return Response(items, problem, problem == CUT_OFF, self.usage_from(dict_in(body, "usage")))

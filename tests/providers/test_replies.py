@@ -165,6 +165,15 @@ def test_half_an_answer_is_never_the_answer(kit, run):
     assert "North has more, as" in came.stopped.detail
 
 
+@pytest.mark.parametrize("kit", ["responses"], indirect=True)
+def test_a_message_that_is_not_whole_is_half_an_answer_whatever_the_response_says(kit, run):
+    body = kit.body("North has more, as")
+    body["output"][0]["status"] = "incomplete"
+    came = run(body)
+    assert (came.stopped, came.answer) == ("model error", None)
+    assert "cut off by the output limit" in came.stopped.detail
+
+
 def test_nothing_but_thinking_up_to_the_limit_says_that_the_limit_was_it(kit, run):
     came = run(kit.body(None, ends="limit"))
     assert came.stopped == "model error"
