@@ -21,6 +21,7 @@ MAX_CODE_CELLS = 22
 MAX_MEDIAN_LINES = 6
 MAX_LINES = 20
 MAX_WORDS = 1500
+MAX_MINUTES = 35
 PICTURES = {"img", "figure", "svg", "canvas"}
 
 
@@ -265,7 +266,22 @@ def size(notebook: Notebook, path: Path) -> list[str]:
         problems.append(f"{len(prose)} cells of prose for {len(code)} of code")
     if words > MAX_WORDS:
         problems.append(f"{words} words of prose, not at most {MAX_WORDS}")
+    if minutes(notebook) > MAX_MINUTES:
+        problems.append(f"it takes {minutes(notebook)} minutes, not at most {MAX_MINUTES}")
     return problems
+
+
+def minutes(notebook: Notebook) -> int:
+    """How long a lesson takes, in steps of 5 minutes.
+
+    A minute for 100 words or for 6 lines of code, 2 for each task, 20 for the final test.
+    """
+    words = sum(count_words(unfolded(joined(cell["source"]))) for _, cell in cells(notebook, "markdown"))
+    code = [joined(cell["source"]) for _, cell in cells(notebook, "code")]
+    lines = sum(bool(line.strip()) for source in code for line in source.splitlines())
+    tasks = sum("= quick_check(" in source for source in code)
+    tests = sum(bool(re.search(r"^final_test\(", source, re.MULTILINE)) for source in code)
+    return 5 * max(1, round((words / 100 + lines / 6 + 2 * tasks + 20 * tests) / 5))
 
 
 def unfolded(markdown: str) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# Each lab and each exercise has names of its own.
-APART = ("agentlib/labs/", "agentlib/course/exercises/")
+# Each lab, each exercise and each lesson's tasks have names of their own.
+APART = ("agentlib/labs/", "agentlib/course/exercises/", "agentlib/course/quick_checks/lesson_")
 SHARED = {"main", "model"}
 
 

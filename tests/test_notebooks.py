@@ -1,6 +1,7 @@
 """The lessons keep to what every lesson keeps to. nbval shows that their code does what their outputs say."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,11 @@ import pytest
 from tests.notebook_checks import (
     CHECKS,
     cell_ids,
+    cells,
     errors_are_meant,
+    joined,
     links_lead_somewhere,
+    minutes,
     no_views_without_state,
     nothing_is_held_back,
     one_clean_run,
@@ -17,8 +21,11 @@ from tests.notebook_checks import (
     size,
     widget_state,
 )
+from tests.rerun_notebooks import minutes_said
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+START_ROW = "| [00 Start here](00_start_here.ipynb) |"  # the map does not link to itself
 
 # --- the lessons
 
@@ -31,6 +38,20 @@ def test_there_are_lessons():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_lesson(path, check):
     assert check(json.loads(path.read_text(encoding="utf-8")), path) == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_minutes_of_a_lesson_are_the_same_in_it_in_lesson_00_and_in_readme(path):
+    """`tests.rerun_notebooks` writes them; see `minutes` for what they are made of."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    start = json.loads(NOTEBOOKS[0].read_text(encoding="utf-8"))
+    (map_cell,) = [cell for _, cell in cells(start, "markdown") if cell["id"] == "map"]
+    said = [
+        *re.findall(r"[Aa]bout (\d+) minutes", joined(notebook["cells"][0]["source"])),
+        *minutes_said(path.name, joined(map_cell["source"]).replace("| 00 Start here |", START_ROW)),
+        *minutes_said(f"notebooks/{path.name}", (ROOT / "README.md").read_text(encoding="utf-8")),
+    ]
+    assert said == [f"{minutes(notebook)}"] * 3
 
 
 # --- the checks themselves: each lets a good notebook through and finds what is wrong in a bad one
@@ -142,6 +163,8 @@ def shown(**forms):
     return notebook(code("x", display(**forms)))
 
 
+LONG = (prose("word " * 1440), prose(), code("x\n" * 20), code("x\n" * 20))
+
 BAD = [
     (widget_state, notebook(widgets={}), "metadata.widgets"),
     (no_views_without_state, notebook(code("x = 1", display(view={}))), "the view of a widget"),
@@ -181,6 +204,7 @@ BAD = [
     (size, lesson(prose(), code("x\n" * 21)), "a code cell has 21 lines"),
     (size, lesson(code()), "12 cells of prose for 13 of code"),
     (size, lesson(prose("word " * 1500)), "1524 words"),
+    (size, notebook(*[prose(), code("x\n" * 6)] * 20, *LONG), "it takes 40 minutes"),
 ]
 
 
@@ -192,7 +216,7 @@ def test_a_bad_notebook_is_found(check, bad, said, place):
 
 
 def test_the_limits_themselves_are_let_through(place):
-    longest = [code("x\n" * 20), *(code("x\n" * 6) for _ in range(21))]
+    longest = [code("x\n" * 20), *(code("x\n" * 6) for _ in range(10)), *(code("x") for _ in range(11))]
     fold = "<details><summary>Answer</summary>\n\n" + "word " * 500 + "\n\n</details>"
     few = [prose(fold), *(prose("") for _ in range(6))]
     full = notebook(*longest, *(prose("word " * 100) for _ in range(14)), prose("word " * 99), *few)

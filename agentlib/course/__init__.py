@@ -10,10 +10,11 @@ from agentlib.course._progress import progress
 from agentlib.course.checking.engine import check_functions, checked_seed, named_functions
 from agentlib.course.checking.report import CheckReport
 from agentlib.course.exercises import find_exercise
+from agentlib.course.quick_checks import quick_check
 from agentlib.course.running.trying import try_it
 from agentlib.course.selfcheck import self_check
 
-__all__ = ["check", "progress", "self_check", "try_it"]
+__all__ = ["check", "progress", "quick_check", "self_check", "try_it"]
 
 
 def check(exercise: Any = None, *functions: Any, seed: int | None = None) -> CheckReport:
