@@ -148,6 +148,20 @@ def nothing_is_held_back(notebook: Notebook, path: Path) -> list[str]:
     return problems
 
 
+def predictions_are_not_spoiled(notebook: Notebook, path: Path) -> list[str]:
+    """The first output below a **Predict** is hidden until its cell is run; a player may ask by itself."""
+    problems, waiting = [], ""
+    for where, cell in enumerate(notebook["cells"], 1):
+        if cell["cell_type"] == "markdown":
+            waiting = waiting or (f"cell {where}" if "**Predict" in joined(cell["source"]) else "")
+        elif waiting and cell["outputs"]:
+            hidden = cell["metadata"].get("jupyter", {}).get("outputs_hidden")
+            if not hidden and "predict=True" not in joined(cell["source"]):
+                problems.append(f"cell {where} shows its output below the prediction of {waiting}")
+            waiting = ""
+    return problems
+
+
 def cell_ids(notebook: Notebook, path: Path) -> list[str]:
     """Every cell has an id of its own, so that a change to one cell is a change to one cell."""
     ids = [cell.get("id") for cell in notebook["cells"]]
@@ -302,6 +316,7 @@ CHECKS: list[Check] = [
     errors_are_meant,
     one_clean_run,
     nothing_is_held_back,
+    predictions_are_not_spoiled,
     cell_ids,
     pictures_in_words,
     links_lead_somewhere,

@@ -18,6 +18,7 @@ from tests.notebook_checks import (
     nothing_is_held_back,
     one_clean_run,
     pictures_in_words,
+    predictions_are_not_spoiled,
     size,
     widget_state,
 )
@@ -109,10 +110,21 @@ def place(tmp_path):
     return tmp_path / "01_sample.ipynb"
 
 
+def asked():
+    return prose("**Predict:** what comes out?")
+
+
 GOOD = {
     "plain": lesson(),
     "source as a list of lines": lesson(prose(["# Title\n", "\n", "words"]), code(["x = 1\n", "x"])),
     "an error that is meant": lesson(prose(), code("int('x')", ERROR, tags=["raises-exception"])),
+    "predictions": lesson(
+        asked(),
+        code("x", display(plain="1"), jupyter={"outputs_hidden": True}),
+        asked(),
+        code("tracer(loop, predict=True)", display(plain="1")),
+        asked(),
+    ),
     "pictures with words": lesson(
         prose(
             '![two bars](loop.py) <img alt="a chart" src="loop.py"> <figure aria-label="a chart"></figure>'
@@ -177,6 +189,16 @@ BAD = [
     (nothing_is_held_back, notebook(code("# NBVAL_SKIP\nx = 1")), "left out"),
     (nothing_is_held_back, notebook(code(jupyter={"source_hidden": True})), "hidden"),
     (nothing_is_held_back, notebook(code("import sys\nsys.path.insert(0, '..')")), "sys.path"),
+    (
+        predictions_are_not_spoiled,
+        notebook(asked(), code("x", display(plain="1"))),
+        "cell 2 shows its output",
+    ),
+    (
+        predictions_are_not_spoiled,
+        notebook(asked(), code("def f(): ..."), prose(), code("x", display(plain="1"))),
+        "cell 4 shows its output below the prediction of cell 1",
+    ),
     (cell_ids, {"cells": [prose()], "metadata": {}}, "cell 1 has no id"),
     (cell_ids, notebook(prose(id="a"), prose(id="a")), "stands 2 times"),
     (pictures_in_words, notebook(prose("![](loop.png)")), "without alt text"),

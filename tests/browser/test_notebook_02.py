@@ -50,3 +50,24 @@ def test_no_key_on_any_player_of_notebook_02_changes_the_notebook(lesson: Lab) -
 
 def test_notebook_02_leaves_no_error_on_the_console(lesson: Lab) -> None:
     assert [line for line in lesson.console if "favicon" not in line] == []
+
+
+def test_an_output_below_a_prediction_is_hidden_until_its_cell_runs(
+    browser: object, lab_address: str
+) -> None:
+    page = Lab(browser, lab_address)
+    cell = nbformat.v4.new_code_cell(
+        "6 * 7",
+        metadata={"jupyter": {"outputs_hidden": True}},
+        outputs=[nbformat.v4.new_output("execute_result", {"text/plain": "42"}, execution_count=1)],
+    )
+    metadata = nbformat.read(NOTEBOOK, as_version=4).metadata
+    page.write("predict.ipynb", nbformat.v4.new_notebook(cells=[cell], metadata=metadata))
+    page.open("predict.ipynb")
+    shown = page.page.locator(".jp-OutputArea-output", has_text="42")
+    page.page.wait_for_selector(".jp-OutputPlaceholder")
+    assert not shown.is_visible()
+    page.page.locator(".jp-Notebook .jp-Cell").first.click()
+    page.page.keyboard.press("Shift+Enter")
+    shown.wait_for(state="visible", timeout=30_000)
+    page.page.context.close()
