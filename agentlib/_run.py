@@ -206,7 +206,7 @@ class RunState:
             # A list that the model may change without harm to the record.
             history = self.history.view() if self.read is None else copy.deepcopy(self.read)
             raw = self.model(history) if self.call is None else self.call(history, self._request())
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Stop):
             raise
         except BaseException as problem:  # whatever a provider's client raises, the work so far is kept
             words = words_of(problem)
@@ -220,7 +220,17 @@ class RunState:
 
     def _request(self) -> ModelRequest:
         left = None if self.deadline is None else max(0.0, self.deadline - self.progress.seconds)
-        return ModelRequest(not self.closing, left, self._happened)
+        return ModelRequest(not self.closing, left, self._noted)
+
+    def _noted(self, event: Event) -> None:
+        """Keep what a model tells while it is asked. Raises Stop if there must be no further attempt."""
+        event = event._replace(step=self.progress.steps)
+        self._happened(event)
+        if event.kind == "attempt":
+            usage = read_usage((event.entry or {}).get("usage"))
+            if usage is not None:
+                self._count(Usage(**usage))
+            self._look_at([rule for rule in self.call_rules if rule.bounds_attempts])
 
     def record_reply(self, reply: ReadReply) -> None:
         """Put the model's reply into the history, and count its tokens; a note says why it cannot be read."""

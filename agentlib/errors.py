@@ -101,6 +101,7 @@ class ProviderError(AgentLibError):
 
     provider: which one, such as "openai". status: the number of the HTTP response; None = there was none.
     text: what there is of the reply. usage: the tokens that the failed call was counted; None = not said.
+    worth_retrying: the same call may go well later. retry_after_seconds: not before then; None = not said.
     """
 
     def __init__(
@@ -111,12 +112,16 @@ class ProviderError(AgentLibError):
         *,
         text: str = "",
         usage: dict[str, int] | None = None,
+        worth_retrying: bool = False,
+        retry_after_seconds: float | None = None,
     ) -> None:
         super().__init__(f"{provider}: {problem}")
         self.provider = provider
         self.status = status
         self.text = text
         self.usage = usage
+        self.worth_retrying = worth_retrying
+        self.retry_after_seconds = retry_after_seconds
 
 
 class FileLineError(AgentLibError):

@@ -115,22 +115,30 @@ class ReplayModel:
     """Gives the replies of a recorded run again, and makes sure that the new run is the same so far.
 
     replies: the recorded replies, in order; an exception among them is raised.
-    lengths: how many entries each call read.
+    lengths: how many entries each call read. attempts: what each call told of attempts that failed.
     ended_with: raised by the call after the last reply, if the recorded one gave none; None = there was none.
     Raises ReplayError as soon as a call reads another number of entries, or comes after the last one.
     """
 
     def __init__(
-        self, replies: Sequence[Any], lengths: Sequence[int], ended_with: BaseException | None = None
-    ) -> None:
+        self, replies: Sequence[Any], lengths: Sequence[int], ended_with: BaseException | None = None,
+        attempts: Sequence[Sequence[Any]] = (),
+    ) -> None:  # fmt: skip
         if len(replies) != len(lengths):
             raise ValueError(f"{len(replies)} replies and {len(lengths)} lengths do not pair up.")
         self.ended_with = ended_with
         self.replies = list(replies)
         self.lengths = list(lengths)
+        self.attempts = list(attempts)
         self.calls = 0
 
     def __call__(self, history: list[Entry]) -> Any:
+        return self.call(history, ModelRequest())
+
+    def call(self, history: list[Entry], request: ModelRequest) -> Any:
+        """Give the next reply, and tell the run of the attempts that failed before it."""
+        for event in self.attempts[self.calls] if self.calls < len(self.attempts) else ():
+            request.note(event)
         if self.calls == len(self.replies):
             if self.ended_with is not None:
                 raise self.ended_with

@@ -172,6 +172,9 @@ class StopRule:
     allows_closing: ClassVar[bool] = False
     """True if a closing call may still be made when this rule has stopped the run."""
 
+    bounds_attempts: bool = False
+    """True if it is looked at too when a model call has failed, before it is tried again."""
+
     def start(self) -> "StopRule":
         """Give the rule for one run: a rule that remembers gives a fresh one each time."""
         return self
@@ -223,6 +226,7 @@ class TokenBudget(StopRule):
 
     tokens: int
     order = 2
+    bounds_attempts = True
 
     def __post_init__(self) -> None:
         whole_number("tokens", self.tokens)
@@ -261,6 +265,7 @@ class CostBudget(StopRule):
     usd: float
     price: Price
     order = 4
+    bounds_attempts = True
 
     def __post_init__(self) -> None:
         _above_zero("usd", self.usd)
@@ -283,6 +288,7 @@ class Deadline(StopRule):
 
     seconds: float
     order = 5
+    bounds_attempts = True
 
     def __post_init__(self) -> None:
         _above_zero("seconds", self.seconds)
@@ -339,6 +345,7 @@ class Cancelled(StopRule):
 
     event: Flag
     order = 0
+    bounds_attempts = True
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.event, "is_set", None)):

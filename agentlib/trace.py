@@ -4,6 +4,7 @@ import ast
 import builtins
 import copy
 import functools
+import itertools
 import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -45,6 +46,7 @@ class Event(NamedTuple):
       "start"    entry: the goal.
       "ask"      entries, tokens: what the model is about to read (tokens are estimated).
                  read: what it reads, where that is not the whole history. text: "closing" for a closing call.
+      "attempt"  text: why an attempt to ask failed. entry: its number, the wait in seconds, its usage.
       "reply"    entry: the reply as it was recorded. tokens: tokens read by this call.
                  text: what was wrong with a reply of the wrong shape; "raised" if a watched model gave none.
       "act"      id, text: the request and the tool that is about to run.
@@ -200,6 +202,12 @@ class Trace:
         """Make a model that gives the recorded replies again, as long as the new run is like this one."""
         replies = [self.reply_again(event) for event in self.events if event.kind == "reply"]
         lengths = [len(history) for history in self.histories()][: len(replies)]
+        attempts: list[list[Event]] = []
+        for event in self.events:
+            if event.kind == "ask":
+                attempts.append([])
+            elif event.kind == "attempt":
+                attempts[-1].append(event)
         ended_with: BaseException | None = None
         if self.steps > len(replies):  # the last call gave no reply
             last = self.events[-2].entry if len(self.events) > 1 else None
@@ -212,7 +220,7 @@ class Trace:
                 ended_with = RuntimeError(words.removeprefix(CLOSING_FAILED))
             if isinstance(ended_with, RuntimeError):
                 ended_with.usage = self._said().get("usage")  # type: ignore[attr-defined]
-        return ReplayModel(replies, lengths, ended_with)
+        return ReplayModel(replies, lengths, ended_with, attempts)
 
     def reply_again(self, event: Event) -> Any:
         """Give a recorded reply as the model gave it; an exception if it raised one."""
@@ -254,7 +262,13 @@ class Trace:
         steps = sum(event.kind == "ask" and event.text != "closing" for event in self.events)
         # A closing call shows that another rule had stopped the run before.
         from_outside = self.stopped in (CANCELLED, DEADLINE) and steps == self.steps
-        return _RecordedEnd(StopReason(self.stopped, self.detail), steps, acts, from_outside)
+        reason = StopReason(self.stopped, self.detail)
+        return _RecordedEnd(reason, steps, acts, from_outside, self._last_attempts())
+
+    def _last_attempts(self) -> int:
+        """Count the attempts that failed at the very end, before the run stopped."""
+        before_the_end = reversed(self.events[:-1])
+        return sum(1 for _ in itertools.takewhile(lambda event: event.kind == "attempt", before_the_end))
 
     # -- files
 
@@ -303,20 +317,30 @@ def _grow(history: list[Entry], event: Event, watched: bool) -> None:
 
 
 class _RecordedEnd(StopRule):
-    """Stops with a recorded reason once so many model calls were made, or so many requests had their turn."""
+    """Stops with a recorded reason once so many model calls were made, or so many requests had their turn.
+
+    attempts: of the last call, so many failed, and the run ended there; 0 = it ended somewhere else.
+    """
 
     allows_closing = True
 
-    def __init__(self, reason: StopReason, steps: int, acts: int, from_outside: bool = False) -> None:
+    def __init__(
+        self, reason: StopReason, steps: int, acts: int, from_outside: bool = False, attempts: int = 0
+    ) -> None:
         # Every other rule is asked first, so that a replay shows whether it still stops the run there;
         # but what came from outside came at its own time.
         self.order = 0 if from_outside else 99
         self.reason = reason
         self.steps = steps
         self.acts = acts
+        self.attempts = attempts
+        self.bounds_attempts = attempts > 0
 
     def before_call(self, run: Progress) -> str | None:
-        return self.reason if run.steps >= self.steps else None
+        if run.steps < self.steps:
+            return None
+        self.attempts -= 1
+        return None if self.attempts > 0 else self.reason
 
     def before_tool(self, run: Progress) -> str | None:
         self.acts -= 1

@@ -69,4 +69,6 @@ def assert_sound(run: Run, own_reasons: Iterable[str] = ()) -> None:
     read_for_nothing = (
         events[-1].entry.get("usage", {}).get("input_tokens", 0)
     )  # by a call that gave no reply
+    failed = [event.entry.get("usage", {}) for event in events if event.kind == "attempt"]
+    read_for_nothing += sum(usage.get("input_tokens", 0) for usage in failed)
     assert read + read_for_nothing == run.usage.input_tokens

@@ -31,4 +31,10 @@ refusal in the model's own words is its answer, with "refused": True beside it.
 A reply's "usage" is the same for all: input_tokens (all that was read, from a cache or not), cached_tokens
 (the part of it that came from a cache), cache_write_tokens (the part that was put into one) and output_tokens
 (written).
+
+`retrying(model)` makes a model that is asked again after a failure that another try may mend.
 """
+
+from agentlib.providers._retrying import retrying
+
+__all__ = ["retrying"]

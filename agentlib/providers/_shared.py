@@ -2,11 +2,13 @@
 
 import inspect
 import json
+import math
 import os
 import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from email.utils import parsedate_to_datetime
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeGuard
@@ -307,11 +309,11 @@ class Adapter(ABC):
     def ask(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Entry:
         """Make one call and give the body of the response as a plain dict.
 
-        The provider's own client takes care of retries and time-outs.
+        The provider's own client takes care of time-outs, and of retries unless its max_retries is 0.
         Raises ProviderError for whatever goes wrong. It never carries the client's own exception with it:
         that one holds the request with its headers, and so the key.
         """
-        status = None
+        status, again, wait = None, False, None
         try:
             got = self.send(client, messages, system, settings)
             if inspect.iscoroutine(got):
@@ -326,12 +328,13 @@ class Adapter(ABC):
         except json.JSONDecodeError as problem:
             words = f"the server sent JSON that cannot be read: {problem}"
         except Exception as problem:
-            words = _words(problem)
+            words, again, wait = _words(problem), _is_worth_retrying(problem), _retry_after_seconds(problem)
             status = getattr(problem, "status_code", None)
         # Out here no other exception is being handled, so none becomes the context of this one.
         words = _hidden(f"model {settings['model']}: {words}", _secrets(client))
         words = short(words, MAX_ERROR_CHARS, say_length=True)
-        raise ProviderError(self.provider, words, status if isinstance(status, int) else None)
+        status = status if isinstance(status, int) else None
+        raise ProviderError(self.provider, words, status, worth_retrying=again, retry_after_seconds=wait)
 
 
 class _ProviderModel:
@@ -359,6 +362,32 @@ def _words(problem: Exception) -> str:
         words += f" (HTTP status {status})"
     cause = problem.__cause__
     return words if cause is None else f"{words} ({type(cause).__name__}: {cause})"
+
+
+def _is_worth_retrying(problem: Exception) -> bool:
+    """Tell whether the same call may go well later: the server is busy or failed, or was not reached."""
+    status = getattr(problem, "status_code", None)
+    if status is None:  # both clients have a class of this name; a time-out is one of its kinds
+        return any(kind.__name__ == "APIConnectionError" for kind in type(problem).__mro__)
+    # A 429 that says that the account has nothing left is none that waiting mends.
+    return getattr(problem, "code", None) != "insufficient_quota" and (status in (408, 429) or status >= 500)
+
+
+def _retry_after_seconds(problem: Exception) -> float | None:
+    """Read the header Retry-After, seconds or a date; None for one that is missing or cannot be.
+
+    Source: RFC 9110, section 10.2.3. A date is measured from the response's own Date, by the server's clock.
+    """
+    headers = getattr(getattr(problem, "response", None), "headers", {})
+    given = headers.get("retry-after") or ""
+    try:
+        seconds = float(given)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(given) - parsedate_to_datetime(headers["date"])).total_seconds()
+        except (ValueError, TypeError, KeyError):
+            return None
+    return seconds if 0 <= seconds < math.inf else None
 
 
 def _secrets(client: Any) -> list[str]:
