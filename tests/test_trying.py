@@ -1,4 +1,4 @@
-"""`try_it`: what a loop returns, and a sentence for one that does not end by itself."""
+"""`try_it`: what a function returns, and a sentence for one that does not end by itself."""
 
 import pytest
 
@@ -82,3 +82,29 @@ def test_what_the_loop_raises_is_raised(problem):
     with pytest.raises((Exception, KeyboardInterrupt)) as caught:
         try_it(run, LoopingModel("x"), {}, "goal")
     assert caught.type is (problem if isinstance(problem, type) else ValueError)
+
+
+def spins(*args):
+    while args:
+        pass
+
+
+def spins_and_swallows(model, tools, goal):
+    model([])
+    while True:
+        try:
+            len(goal)
+        except:  # noqa: E722
+            goal = str(goal)
+
+
+def test_a_function_that_spins_is_stopped_by_the_clock():
+    said = try_it(spins, "a text", 60, max_seconds=0.2)
+    assert said == "Your function was still running after 0.2 seconds and was then stopped."
+    said = try_it(spins_and_swallows, LoopingModel("x"), {}, "goal", max_seconds=0.2)
+    assert said.endswith("was then stopped. Calls of the model by then: 1.")
+
+
+def test_any_function_can_be_tried():
+    assert try_it(len, "four") == 4
+    assert try_it(sorted, [2, 1], reverse=True) == [2, 1]

@@ -111,8 +111,10 @@ def _made_again(path: Path, raw: Any) -> CheckReport:
     try:
         exercise = find_exercise(raw["exercise"])
         results = tuple(
-            result_of(criterion, _status(status), Fault(str(seen), str(hint)) if status == NOT_YET else None)
-            for criterion, (status, seen, hint) in zip(exercise.criteria, raw["results"], strict=True)
+            result_of(criterion, _status(status), Fault(str(seen), str(hint)), part)
+            for part, (criterion, (status, seen, hint)) in enumerate(
+                zip(exercise.criteria, raw["results"], strict=True), start=1
+            )
         )
         notes = tuple(map(str, raw["notes"]))
         return CheckReport(

@@ -31,16 +31,16 @@ def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) ->
     logs = Logs(scenarios, lambda scenario: play(scenario, learner))
     results: list[CriterionResult] = []
     met: set[str] = set()
-    for criterion in exercise.criteria:
-        if not met.issuperset(criterion.needs):
-            results.append(result_of(criterion, NOT_REACHED))
-            continue
-        fault = _judge(criterion, logs)
-        if fault is None:
-            met.add(criterion.id)
-            results.append(result_of(criterion, OK))
-        else:
-            results.append(result_of(criterion, NOT_YET, fault))
+    for part, criterion in enumerate(exercise.criteria, start=1):
+        status, fault = NOT_REACHED, None
+        if met.issuperset(criterion.needs):
+            fault = _judge(criterion, logs)
+            if fault is None:
+                met.add(criterion.id)
+                status = OK
+            elif met.issuperset(criterion.after):
+                status = NOT_YET
+        results.append(result_of(criterion, status, fault, part))
     started = _started(logs.played)
     notes = _notes(exercise, logs.played) if started else ()
     return CheckReport(exercise.name, exercise.title, seed, started, tuple(results), notes)
@@ -53,10 +53,14 @@ def _judge(criterion: Criterion, logs: Logs) -> Fault | None:
     return fault
 
 
-def result_of(criterion: Criterion, status: str, fault: Fault | None = None) -> CriterionResult:
-    """Say what became of a criterion. fault: what was seen, where it is not met."""
+def result_of(
+    criterion: Criterion, status: str, fault: Fault | None = None, part: int = 0
+) -> CriterionResult:
+    """Say what became of a criterion. fault: what was seen, where it is not met. part: its number."""
+    fault = fault if status == NOT_YET else None
     first = (fault.hint if fault else None) or criterion.hints[0]
     return CriterionResult(
+        part=part,
         id=criterion.id,
         status=status,
         points=criterion.points if status == OK else 0,

@@ -19,6 +19,7 @@ class CriterionResult:
     """What became of one criterion.
 
     status: "ok", "not yet", or "not reached" (it could not be judged before another one is met).
+    part: its number among the parts of the task, from 1; 0 = it has none.
     wanted: what it asks for. seen: what was seen instead; "" unless "not yet".
     hints: a nudge, then more; shown only where they are needed.
     """
@@ -30,6 +31,12 @@ class CriterionResult:
     wanted: str
     seen: str
     hints: tuple[str, str]
+    part: int = 0
+
+    @property
+    def title(self) -> str:
+        """What is wanted, with the number of its part before it."""
+        return f"Part {self.part}: {self.wanted}" if self.part else self.wanted
 
     @property
     def passed(self) -> bool:
@@ -80,6 +87,7 @@ class CheckReport:
             "results": [
                 {
                     "id": result.id,
+                    "part": result.part,
                     "status": result.status,
                     "passed": result.passed,
                     "points": result.points,
@@ -106,7 +114,7 @@ class CheckReport:
         if self.passed:
             return "All met. Well done."
         missing = next(result for result in self.results if result.status == NOT_YET)
-        return f"Next: {missing.wanted}."
+        return f"Next: {missing.title}."
 
     @property
     def short_name(self) -> str:
@@ -153,7 +161,7 @@ MARKS = {OK: "ok", NOT_YET: "not yet", NOT_REACHED: "-"}
 
 def _lines(result: CriterionResult, more: bool) -> list[str]:
     right = {OK: "", NOT_YET: f"0 of {result.max_points}", NOT_REACHED: "not reached"}[result.status]
-    first, *rest = _wrapped(result.wanted, WIDTH - 11 - 13)
+    first, *rest = _wrapped(result.title, WIDTH - 11 - 13)
     lines = [f"  {MARKS[result.status]:<9}{first:<{WIDTH - 11 - len(right)}}{right}".rstrip()]
     lines += [f"{'':11}{line}" for line in rest]
     if result.status == NOT_YET:
@@ -188,7 +196,7 @@ def _row(result: CriterionResult) -> Html:
     bar = f"border-left:0.4em solid {COLOURS[result.status]};padding-left:0.4em;white-space:nowrap"
     return tag(
         "tr",
-        tag("th", caption_html(result.wanted), scope="row", style=f"{LEFT};font-weight:normal"),
+        tag("th", caption_html(result.title), scope="row", style=f"{LEFT};font-weight:normal"),
         tag("td", tag("strong", result.status, style=bar), style=LEFT),
         tag("td", f"{result.points} of {result.max_points}", style=LEFT),
         tag("td", *seen, style=LEFT),

@@ -171,10 +171,13 @@ def in_turn(*judges: Judge) -> Judge:
 class Criterion:
     """One thing that the learner's function must do, and one part of the exercise's task.
 
-    id: a short name. points: earned if it is met. wanted: one sentence.
+    id: a short name. wanted: one sentence.
+    points: earned if it is met; 0 where only the learner's own process can say whether it is.
     nudge, hint: what to think about, then more, nearly the line.
     judge: looks at the logs and gives a Fault, or None if all is well.
     needs: ids of the criteria that must be met before this one can be judged.
+    after: ids of those without which a fault found here may be one of theirs, and is not shown; what is met
+    counts all the same.
     details: more about it for the task, "" = what is wanted says it all.
     """
 
@@ -185,6 +188,7 @@ class Criterion:
     hint: str
     judge: Judge
     needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     details: str = ""
 
     @property

@@ -58,6 +58,7 @@ def _report(about: dict[str, Any], notes: Sequence[str]) -> CheckReport:
             status=one["status"],
             points=one["points"],
             max_points=one["max_points"],
+            part=one.get("part", 0),  # results graded before parts had numbers
             wanted=one["wanted"],
             seen=one["seen"],
             hints=tuple(one["hints"]) if one["hints"] else ("", ""),

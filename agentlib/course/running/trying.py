@@ -1,10 +1,10 @@
-"""Tries a loop on a lab, also one that does not end by itself."""
+"""Tries a loop on a lab, or any function, also one that does not end by itself."""
 
 from collections.abc import Callable
 from typing import Any
 
+from agentlib.course.running.runner import RunEnded, TimeLimit
 from agentlib.errors import ScriptExhausted
-from agentlib.messages import Entry
 
 __all__ = ["try_it"]
 
@@ -14,20 +14,20 @@ class _TooOften(BaseException):
 
 
 def try_it(
-    run_agent: Callable[..., Any],
-    model: Callable[[list[Entry]], Any],
-    tools: Any,
-    goal: str,
-    *,
+    function: Callable[..., Any],
+    *args: Any,
     max_calls: int = 100,
+    max_seconds: float = 10.0,
     **options: Any,
 ) -> Any:
-    """Run a loop once: `run_agent(model, tools, goal, **options)`. Gives back what it returns.
+    """Call a function once: `try_it(run_agent, model, tools, goal)`. Gives back what it returns.
 
+    args, options: what it is called with. A function in the first place is the model.
     max_calls: a loop that asks the model more often, or asks a script for more than is in it after the
-    answer, is ended, and a sentence comes back that says so.
-    options: what else the loop takes, such as max_steps. What the loop raises is raised here too.
+    answer, is ended, and a sentence comes back that says so. max_seconds: so is one that takes longer.
+    What the function raises is raised here too.
     """
+    model: Any = args[0] if args and callable(args[0]) else None
     max_calls = options.pop("most_calls", max_calls)  # as saved notebooks of the first form call it
     calls = answered = 0
 
@@ -46,11 +46,19 @@ def try_it(
             answered = calls
         return reply
 
+    limit = TimeLimit(max_seconds)
+    given = (counted, *args[1:]) if model else args
     try:
-        return run_agent(counted, tools, goal, **options)
+        value = limit.run(lambda: function(*given, **options))
     except _TooOften:
         if answered:
             why = f"The answer came in call {answered}, and the loop went on"
         else:
             why = "No answer came, and the loop has no other way out"
         return f"Your loop did not end: it asked the model {calls} times and was then stopped. {why}."
+    except RunEnded:
+        limit.over = True
+    if limit.over:
+        asked = f" Calls of the model by then: {calls}." if model else ""
+        return f"Your function was still running after {max_seconds:g} seconds and was then stopped.{asked}"
+    return value
