@@ -16,7 +16,8 @@ WRITES_FILE = re.compile(
     r"\s*%%(?:write)?file[ \t]++(?P<append>-a[ \t]++|--append[ \t]++)?(?P<name>[^\n]*\S)[ \t]*\n(?P<text>.*)",
     re.DOTALL,
 )
-MAGIC = re.compile(r"^[^\S\n]*[%!?]|=[^\S\n]*[%!]|\?[^\S\n]*$", re.MULTILINE)
+MAGIC = re.compile(r"^[^\S\n]*[%!?,;/]|=[^\S\n]*[%!]|\?[^\S\n]*$", re.MULTILINE)
+"""What IPython translates: magics, shell lines, questions, and `,f a`, `;f a`, `/f a`, which are calls."""
 MAX_READ_CHARS = 500_000
 """Characters that IPython may read for one notebook: it reads a cell anew for each of its magics."""
 

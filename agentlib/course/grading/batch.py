@@ -24,8 +24,8 @@ from typing import Any
 
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import EXERCISES
-from agentlib.course.grading.collect import Submission, find_submissions, read_submission
-from agentlib.course.grading.grade import CRASHED, Row, grade_notebook, seed_for, unreadable
+from agentlib.course.grading.collect import Archives, Submission, find_submissions, read_submission
+from agentlib.course.grading.grade import CRASHED, Row, grade_notebook, in_time, seed_for, unreadable
 from agentlib.course.grading.limits import Limits
 from agentlib.course.grading.sandbox import BACKENDS, Backend
 from agentlib.course.grading.sandbox_root import SandboxRoot, course_version
@@ -125,7 +125,11 @@ def _grade(task: Task) -> Row:
     found = task.submission
     named = EXERCISES.get(found.exercise)
     # The cells first, as `check` does: a folder or a file may have its name from "alex01".
-    exercise = exercise_in(task.data, tuple(EXERCISES.values())) or named
+    look = partial(exercise_in, task.data, tuple(EXERCISES.values()))
+    try:
+        exercise = in_time(look, task.limits) or named
+    except NotebookError as problem:
+        return unreadable(found.student, found.exercise, found.file, str(problem))
     if exercise is None:
         return unreadable(
             found.student, "", found.file, "Neither its name nor its cells say which exercise it is."
@@ -144,7 +148,7 @@ def _grade(task: Task) -> Row:
     if named not in (None, exercise):
         note = f"Its name says {found.exercise}, its cells say {exercise.name}; it was graded as that."
         row = replace(row, notes=(*row.notes, note))
-    return replace(row, number=found.number)
+    return row
 
 
 def end_with_parent() -> None:
@@ -272,38 +276,41 @@ def grade_folder(
     rows: dict[str, Row] = {}
     known: dict[str | bytes, Any] = {}
 
-    def keep(key: str, row: Row, digest: str = "") -> None:
+    def keep(found: Submission, row: Row, digest: str = "") -> None:
+        key, more = keys[found], (found.note,) if found.note else ()
+        row = replace(row, number=found.number, late=found.late, notes=(*row.notes, *more))
         rows[key] = replace(row, report=_with_shared(row.report, known))
         if digest:
-            about = row.as_dict()
+            about = replace(row, notes=row.notes[: len(row.notes) - len(more)]).as_dict()
             content = {"digest": digest, "course": course, "row": about, "sum": _sum(about)}
             _write(batch.results / f"{key}.json", content)
         if progress is not None:
             progress(len(rows), len(submissions))
 
-    def tasks() -> Iterator[Task]:
+    def tasks(archives: Archives) -> Iterator[Task]:
         for found in submissions:
-            key = keys[found]
             try:
                 if found.problem:
                     raise NotebookError(found.problem)
-                data = read_submission(found, batch.limits)
+                data = read_submission(found, batch.limits, archives)
             except NotebookError as problem:
-                row = unreadable(found.student, found.exercise, found.file, str(problem))
-                keep(key, replace(row, number=found.number))
+                keep(found, unreadable(found.student, found.exercise, found.file, str(problem)))
                 continue
             about = f"{version} {found.student} {found.number} {found.exercise} ".encode("utf-8", "replace")
             digest = hashlib.sha256(about + data).hexdigest()
-            old = _read(batch.results / f"{key}.json", digest) if batch.resume else None
+            old = _read(batch.results / f"{keys[found]}.json", digest) if batch.resume else None
             if old is not None:
-                keep(key, old)
+                keep(found, old)
                 continue
             backend = batch.backend.name if batch.backend else ""
             yield Task(found, data, digest, batch.seed, backend, batch.root, batch.limits)
 
-    with contextlib.closing(_run(tasks(), make_executor, batch.workers, work, still_there)) as graded:
+    with (
+        Archives() as archives,
+        contextlib.closing(_run(tasks(archives), make_executor, batch.workers, work, still_there)) as graded,
+    ):
         for task, row in graded:
-            keep(keys[task.submission], row, task.digest)
+            keep(task.submission, row, task.digest)
     _remove_others(batch.results, rows)
     return _with_doubles([rows[keys[found]] for found in submissions])
 
@@ -382,8 +389,7 @@ def _crashed(task: Task, why: str) -> Row:
     found = task.submission
     exercise = EXERCISES.get(found.exercise)
     points = exercise.max_points if exercise else 0
-    row = Row(found.student, found.exercise, found.file, 0, points, CRASHED, task.backend, 0, 0.0, (why,))
-    return replace(row, number=found.number)
+    return Row(found.student, found.exercise, found.file, 0, points, CRASHED, task.backend, 0, 0.0, (why,))
 
 
 def _version(batch: Batch, course: str) -> str:
@@ -424,14 +430,21 @@ def _remove_others(folder: Path, rows: dict[str, Row]) -> None:
 
 
 def _with_doubles(rows: list[Row]) -> list[Row]:
-    """Say so where a student has handed in an exercise more than once."""
-    counts = Counter((row.student, row.number, row.exercise) for row in rows if row.exercise)
-    marked = []
-    for row in rows:
-        count = counts[row.student, row.number, row.exercise]
-        if count > 1:
-            row = replace(
-                row, notes=(*row.notes, f"There are {count} files of this student for this exercise.")
+    """Say so where a student has handed in an exercise more than once, and which file counts."""
+    marked = list(rows)
+    of_students: dict[tuple[str, str, str], list[int]] = {}
+    for place, row in enumerate(rows):
+        if row.exercise:
+            of_students.setdefault((row.student, row.number, row.exercise), []).append(place)
+    for places in of_students.values():
+        if len(places) == 1:
+            continue
+        best = max(places, key=lambda place: rows[place].points)
+        others = ", ".join(f"{rows[place].file} ({rows[place].points})" for place in places if place != best)
+        said = f"There are {len(places)} files of this student for this exercise. "
+        for place in places:
+            which = (
+                f"This one counts; the other: {others}." if place == best else f"{rows[best].file} counts."
             )
-        marked.append(row)
+            marked[place] = replace(rows[place], notes=(*rows[place].notes, said + which))
     return marked

@@ -36,6 +36,7 @@ COLUMNS = (
     "isolation",
     "seed",
     "seconds",
+    "late",
     "file",
     "notes",
 )
@@ -58,9 +59,10 @@ def write_results(rows: Sequence[Row], out: Path, format: str = "") -> None:
     """
     feedback = out / "feedback"
     feedback.mkdir(parents=True, exist_ok=True)
-    _write(out / "grades.csv", "\ufeff" + csv_text(rows))  # the mark by which spreadsheets know UTF-8
+    counting = rows_that_count(rows)
+    _write(out / "grades.csv", "\ufeff" + csv_text(counting))  # the mark by which spreadsheets know UTF-8
     _write(out / "grades.json", json_parts(rows))
-    _write(out / "class.html", class_page(rows))
+    _write(out / "class.html", class_page(counting))
     if format == "canvas":
         _write(out / "grades_canvas.csv", canvas_text(rows))
     if format == "moodle":
@@ -105,18 +107,27 @@ def csv_text(rows: Iterable[Row]) -> str:
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for row in rows:
-        about = {**row.as_dict(), "notes": " ".join(row.notes)}
+        about = {**row.as_dict(), "notes": " ".join(row.notes), "late": "late" if row.late else ""}
         writer.writerow([plain_cell(about[name]) for name in COLUMNS])
     return out.getvalue()
 
 
-def best_points(rows: Iterable[Row]) -> dict[tuple[str, str], dict[str, int]]:
+def rows_that_count(rows: Sequence[Row]) -> list[Row]:
+    """Leave out a student's other files for an exercise: the one with the most points counts."""
+    best: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        key = (row.student, row.number, row.exercise)
+        if key not in best or row.points > best[key].points:
+            best[key] = row
+    return [row for row in rows if not row.exercise or best[row.student, row.number, row.exercise] is row]
+
+
+def best_points(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, int]]:
     """Give the points of each student, by name and number, for each exercise; the best file counts."""
     points: dict[tuple[str, str], dict[str, int]] = {}
-    for row in rows:
+    for row in rows_that_count(rows):
         if row.exercise:
-            of_student = points.setdefault((row.student, row.number), {})
-            of_student[row.exercise] = max(row.points, of_student.get(row.exercise, 0))
+            points.setdefault((row.student, row.number), {})[row.exercise] = row.points
     return points
 
 

@@ -2,9 +2,11 @@
 
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agentlib.course.checking.engine import check_with
 from agentlib.course.checking.report import CheckReport
@@ -16,6 +18,7 @@ from agentlib.course.grading.sandbox import Backend
 from agentlib.course.grading.sandbox_root import SandboxRoot
 from agentlib.course.grading.sandboxed import SandboxedLearner
 from agentlib.course.grading.submission import Plan, plan
+from agentlib.course.running.runner import RunEnded, TimeLimit
 from agentlib.messages import short
 
 __all__ = [
@@ -27,12 +30,15 @@ __all__ = [
     "UNREADABLE",
     "Row",
     "grade_notebook",
+    "in_time",
     "seed_for",
     "unreadable",
 ]
 
 GRADED, TIMED_OUT, CRASHED = "graded", "timed out", "crashed"
 UNREADABLE, TAMPERED, NOT_STARTED = "unreadable", "tampered", "not started"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Row:
     seed: of the data; with it the grade comes again. seconds: of time that grading took.
     notes: sentences for the instructor and the student.
     report: as `CheckReport.as_dict` gives it; None = it was not checked.
-    number: the learning system's own for the student, "" if there is none.
+    number: the learning system's own for the student, "" if there is none. late: whether it says so.
     """
 
     student: str
@@ -59,6 +65,7 @@ class Row:
     notes: tuple[str, ...] = ()
     report: dict[str, Any] | None = None
     number: str = ""
+    late: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Give everything as plain data, ready for JSON."""
@@ -107,10 +114,10 @@ def grade_notebook(
     if len(data) > limits.notebook_mb * 1_000_000:
         return row(UNREADABLE, 0, (f"The file has more than {limits.notebook_mb} MB.",))
     try:
-        plan_ = plan(exercise, data, Path(Path(file).name))
+        plan_ = in_time(partial(plan, exercise, data, Path(Path(file).name)), limits)
     except NotebookError as problem:
         return row(UNREADABLE, 0, (str(problem),))
-    learner = SandboxedLearner(plan_, exercise.functions, backend, root, limits)
+    learner = SandboxedLearner(plan_, exercise.functions, backend, root, limits, began + limits.wall_seconds)
     try:
         report = check_with(exercise, learner, seed)
     except ProtocolError as forged:
@@ -122,6 +129,16 @@ def grade_notebook(
     finally:
         learner.close()
     return row(_status(report, learner), report.points, _notes(plan_, learner), report)
+
+
+def in_time(read: Callable[[], T], limits: Limits) -> T:
+    """Read a notebook, which happens outside the sandbox. Raises NotebookError if that takes too long."""
+    seconds = min(limits.read_seconds, limits.wall_seconds)
+    try:
+        value: T = TimeLimit(seconds).run(read)
+    except RunEnded:
+        raise NotebookError(f"It could not be read within {seconds:g} seconds.") from None
+    return value
 
 
 def _status(report: CheckReport, learner: SandboxedLearner) -> str:

@@ -21,6 +21,7 @@ class Limits:
     processes: int = _limit(16, "processes and threads")
     cpu_seconds: int = _limit(30, "computing time of one process")
     wall_seconds: float = _limit(90.0, "time for everything")
+    read_seconds: float = _limit(10.0, "time to read the notebook, before anything of it runs")
     cell_seconds: float = _limit(10.0, "time for one cell")
     call_seconds: float | None = _limit(None, "one call (- = what the exercise gives: 5, in ex09 30)")
     grace_seconds: float = _limit(1.0, "time to end after being told to")

@@ -25,18 +25,24 @@ class SandboxedLearner:
 
     A child that ends is started anew for the next call; one that ends, or hangs, while it runs the cells is
     started once more with the solution's cells alone. Raises ProtocolError where a message is not in order.
-    functions: the names that are needed.
+    functions: the names that are needed. deadline: a moment of `time.monotonic()`; None = by `limits`.
     """
 
     def __init__(
-        self, plan: Plan, functions: Sequence[str], backend: Backend, root: SandboxRoot, limits: Limits
+        self,
+        plan: Plan,
+        functions: Sequence[str],
+        backend: Backend,
+        root: SandboxRoot,
+        limits: Limits,
+        deadline: float | None = None,
     ) -> None:
         self.plan = plan
         self.functions = tuple(functions)
         self.backend = backend
         self.root = root
         self.limits = limits
-        self.deadline = time.monotonic() + limits.wall_seconds
+        self.deadline = time.monotonic() + limits.wall_seconds if deadline is None else deadline
         self.problems: list[str] = []
         self.ends: list[str] = []
         """Why children ended, one a child."""
