@@ -3,7 +3,18 @@
 Some tests wait for a clock, so on two cores a third process still makes it shorter.
 """
 
+import tempfile
+from collections.abc import Iterator
+
 import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nobodys_progress() -> Iterator[None]:
+    """Keep what tests and notebooks answer apart from what the learner on this computer has done."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setenv("AGENTLIB_DATA_DIR", folder)
+        yield
 
 
 @pytest.hookimpl(optionalhook=True)  # the hook is pytest-xdist's

@@ -6,15 +6,16 @@ learner's kernel.
 
 from typing import Any
 
-from agentlib.course._progress import progress
+from agentlib.course._progress import keep_check, progress
 from agentlib.course.checking.engine import check_functions, checked_seed, named_functions
 from agentlib.course.checking.report import CheckReport
 from agentlib.course.exercises import find_exercise
+from agentlib.course.final import final_test
 from agentlib.course.quick_checks import quick_check
 from agentlib.course.running.trying import try_it
 from agentlib.course.selfcheck import self_check
 
-__all__ = ["check", "progress", "quick_check", "self_check", "try_it"]
+__all__ = ["check", "final_test", "progress", "quick_check", "self_check", "try_it"]
 
 
 def check(exercise: Any = None, *functions: Any, seed: int | None = None) -> CheckReport:
@@ -23,10 +24,11 @@ def check(exercise: Any = None, *functions: Any, seed: int | None = None) -> Che
     exercise: its name, such as "ex01_write_the_loop" or "ex01". functions: the function itself, or several in
     the exercise's order. seed: of the data, from 0 on; None draws a new one.
     It plays the model and the tools and judges by what they saw; the learner's source is never read.
+    The best points are kept for `progress()`.
     Raises ValueError if there is no such exercise or seed, TypeError if what was given is no function.
     """
     if not isinstance(exercise, str):
         raise TypeError('The exercise\'s name comes first, then the function: check("ex01", run_agent).')
     checked_seed(seed)
     found = find_exercise(exercise)
-    return check_functions(found, named_functions(found, functions), seed)
+    return keep_check(check_functions(found, named_functions(found, functions), seed))

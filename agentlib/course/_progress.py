@@ -1,35 +1,104 @@
-"""What a learner has done so far, as a table."""
+"""What a learner has done so far: lessons, exercises and the final test on one page."""
 
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from agentlib.course.checking.report import CheckReport
+from agentlib.course.exercises import EXERCISES
+from agentlib.views import store
+from agentlib.views.describe import counted
 from agentlib.views.quiz import FINAL_NAME, PASS_MARK
 from agentlib.views.quiz.answers import Answers
 from agentlib.views.quiz.questions import known_quizzes, load_questions
-from agentlib.views.shown import Shown, TableCell, table
+from agentlib.views.shown import Row, Shown, TableCell, joined_html, table, tag
 
-__all__ = ["progress"]
+__all__ = ["keep_check", "progress"]
+
+NOT_BEGUN = "not begun"
 
 
 def progress(folder: str | Path | None = None) -> Shown:
-    """Show which quizzes of the course are answered and passed, as a table. folder: as for `quiz`."""
-    answers = Answers(None if folder is None else Path(folder))
+    """Show lessons, exercises and the final test on one page: what is done, and how well.
+
+    folder: where it is kept; None = the user's data folder, or $AGENTLIB_DATA_DIR.
+    """
+    answers = Answers(folder)
     kept = answers.read()
-    rows = []
+    predictions = answers.store.all(store.PREDICTIONS)
+    lessons: list[Row] = []
     for name in known_quizzes():
-        sizes = [len(question.choices) for question in load_questions(name)]
-        rows.append(_row(name, answers.picked(name, sizes), kept.get(name, {}).get("best"), len(sizes)))
-    for name in sorted(name for name in kept if name.startswith(FINAL_NAME)):
-        # Its questions are not drawn anew: what was kept says enough.
-        test = kept[name]
-        rows.append(_row(name, test.get("picked"), test.get("best"), test.get("of")))
-    heads = ("quiz", "answered now", "best score", "passed")
-    note = f" ({answers.problem})" if answers.problem else ""
-    return table(f"Your progress{note}", heads, rows)
+        sizes = [question.size for question in load_questions(name)]
+        value = {"picked": answers.picked(name, sizes), "best": kept.get(name, {}).get("best")}
+        lessons.append([*_quiz_row(name, value, len(sizes)), _predicted(name, predictions)])
+    checked = answers.store.all(store.EXERCISES)
+    exercises = [_exercise_row(name, checked.get(name, {})) for name in EXERCISES]
+    # Its questions are not made anew: what was kept says enough.
+    seeds = sorted((name for name in kept if name.startswith(FINAL_NAME)), key=_by_seed)
+    tests: list[Row] = [_quiz_row(name, kept[name], kept[name].get("of")) for name in seeds]
+    passed = any("passed" in row for row in tests)
+    done = [
+        _of(lessons, "quiz", "quizzes", "passed"),
+        _of(exercises, "exercise", "exercises", "all points", "with all points"),
+        "the final test passed" if passed else "the final test not passed yet",
+    ]
+    tests = tests or [["final test", "-", "-", NOT_BEGUN]]
+    words = f"Your progress: {', '.join(done)}." + (f" ({answers.problem})" if answers.problem else "")
+    tables = [
+        table("Lessons", ("quiz", "answered now", "best score", "state", "predicted right"), lessons),
+        table("Exercises", ("exercise", "best points", "state"), exercises),
+        table("Final test", ("test", "answered now", "best score", "state"), tests),
+    ]
+    html = joined_html(tag("p", words), *(each.html for each in tables))
+    return Shown(html, "\n\n".join([words, *(each.text for each in tables)]))
 
 
-def _row(name: str, picked: object, best: object, questions: object) -> list[TableCell | str]:
+def keep_check(report: CheckReport, folder: str | Path | None = None) -> CheckReport:
+    """Keep the best points of an exercise. Gives the report, with a note if they cannot be kept.
+
+    A solution of the course that is open in JupyterLab does not count, nor does an untouched stub.
+    """
+    if not report.started or Path(os.environ.get("JPY_SESSION_NAME", "")).parent.name == "solutions":
+        return report
+    kept = store.Store(folder)
+    best = max(report.points, _number(kept.read(store.EXERCISES, report.exercise).get("best")))
+    if kept.keep(store.EXERCISES, report.exercise, {"best": best, "of": report.max_points}):
+        return report
+    return replace(report, notes=(*report.notes, kept.problem))
+
+
+def _quiz_row(name: str, kept: Mapping[str, Any], questions: object) -> list[TableCell | str]:
     """Make the row of a quiz out of what stands in the file, which may be anything."""
-    score, of = (number if type(number) is int else 0 for number in (best, questions))
+    picked, best, of = kept.get("picked"), _number(kept.get("best")), _number(questions)
     answered = sum(pick != -1 for pick in picked) if isinstance(picked, list) else 0
-    passed = "passed" if of and score >= PASS_MARK * of else "not yet"
-    return [name, f"{answered} of {of}", TableCell(f"{score}", number=True), passed]
+    passed = of and best >= PASS_MARK * of
+    state = "passed" if passed else "not yet" if answered or best else NOT_BEGUN
+    return [name, f"{answered} of {of}", TableCell(f"{best}", number=True), state]
+
+
+def _exercise_row(name: str, kept: Mapping[str, Any]) -> list[TableCell | str]:
+    best, of = _number(kept.get("best")), _number(kept.get("of"))
+    if not of:
+        return [name, "-", NOT_BEGUN]
+    return [name, f"{best} of {of}", "all points" if best >= of else "not yet"]
+
+
+def _predicted(lesson: str, predictions: Mapping[str, Mapping[str, Any]]) -> str:
+    right = [kept.get("right") for name, kept in predictions.items() if name[:2] == lesson[:2]]
+    settled = [each for each in right if isinstance(each, bool)]
+    return f"{sum(settled)} of {len(settled)}" if settled else "-"
+
+
+def _of(rows: Sequence[Row], one: str, many: str, state: str, words: str = "") -> str:
+    return f"{sum(state in row for row in rows)} of {counted(len(rows), one, many)} {words or state}"
+
+
+def _by_seed(name: str) -> tuple[int, str]:
+    seed = name.removeprefix(FINAL_NAME)
+    return (int(seed) if seed.lstrip("-").isdecimal() else 0, name)
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int else 0

@@ -47,6 +47,7 @@ CELLS = {
         "       title='Coins', up='coins', steps=(1, 20, 4))"
     ),
     "quiz": 'from agentlib.views import quiz\nquiz("02_blue_mugs")',
+    "final": "from agentlib.course import final_test\nfinal_test(7)",
     "harm": (
         "from agentlib import answer, ask\nfrom agentlib.models import ScriptedModel\n"
         'harm = "<img src=x onerror=\\"document.title=1\\"><script>document.title=1</script>"\n'

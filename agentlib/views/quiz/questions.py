@@ -1,29 +1,20 @@
 """Questions as data: what is asked, the choices, which one is right, and why or why not for each."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from agentlib.errors import AgentLibError
 from agentlib.messages import describe
 
 __all__ = [
-    "Choice", "Question", "QuestionError", "draw", "final_pool", "known_quizzes", "load_questions",
-    "read_questions",
+    "Choice", "Question", "QuestionError", "Repair", "known_name", "known_quizzes",
+    "load_questions", "read_questions",
 ]  # fmt: skip
 
 FOLDER = Path(__file__).parent / "questions"
-FINAL = FOLDER / "final"
-FORMER_NAMES = {  # saved notebooks of the course's first form ask by them
-    "08_find_the_bugs": "09_find_the_bugs",
-    "09_answered_is_not_verified": "10_answered_is_not_verified",
-    "10_when_not_to_loop": "12_when_not_to_loop",
-    "10_pipeline_or_agent": "12_pipeline_or_agent",
-    "11_a_real_model": "13_a_real_model",
-}
 
 
 class QuestionError(AgentLibError):
@@ -41,15 +32,41 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its choices, of which exactly one is right. What stands between backticks is code."""
+    """A question with its choices, of which exactly one is right. What stands between backticks is code.
+
+    shown: what is asked about, line by line: a run, a history, a bill or code. repair: instead of choices.
+    look_again: where to look again after a wrong answer; "" = nowhere.
+    """
 
     text: str
-    choices: tuple[Choice, ...]
+    choices: tuple[Choice, ...] = ()
+    shown: str = ""
+    look_again: str = ""
+    repair: "Repair | None" = None
+
+    @property
+    def size(self) -> int:
+        """The number of choices; a repair counts as two, 0 = not right and 1 = right."""
+        return 2 if self.repair else len(self.choices)
 
     @property
     def right(self) -> int:
         """The place of the right choice, from 0."""
-        return next(place for place, choice in enumerate(self.choices) if choice.right)
+        return next((place for place, choice in enumerate(self.choices) if choice.right), 1)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A repair of one line of the code that a question shows.
+
+    judge: gets a line's number, from 1, and its new text; gives "" if the code is right now, else a sentence
+    that says what is still wrong. line, text: one repair that is right. why: its explanation.
+    """
+
+    judge: Callable[[int, str], str]
+    line: int
+    text: str
+    why: str
 
 
 def known_quizzes() -> list[str]:
@@ -57,46 +74,23 @@ def known_quizzes() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
+def known_name(name: str) -> str:
+    """Give the name that a quiz has now: its lesson may have had another number. Other names stay."""
+    known = known_quizzes()
+    if name in known:
+        return name
+    return next((each for each in known if each.partition("_")[2] == name.partition("_")[2]), name)
+
+
 def load_questions(name: str) -> tuple[Question, ...]:
     """Load the questions of one of the course's quizzes, such as "02_blue_mugs".
 
     Raises QuestionError if there is no such quiz.
     """
-    name = FORMER_NAMES.get(name, name)
+    name = known_name(name)
     if name not in known_quizzes():
         raise QuestionError(f"There is no quiz {name!r}; there are {', '.join(known_quizzes())}.")
     return read_questions(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8-sig")))
-
-
-def final_pool() -> dict[str, tuple[Question, ...]]:
-    """Give what the final test draws from, by lesson: the questions of its own, then those of the lesson."""
-    pool = {}
-    for path in sorted(FINAL.glob("*.json")):
-        own = read_questions(json.loads(path.read_text(encoding="utf-8-sig")))
-        lesson = load_questions(path.stem) if path.stem in known_quizzes() else ()
-        pool[path.stem] = (*own, *lesson)
-    return pool
-
-
-def draw(pool: Mapping[str, Sequence[Question]], count: int, rng: Random) -> tuple[Question, ...]:
-    """Draw questions: as many from each lesson as from the others, the rest from all, in mixed order.
-
-    Raises ValueError if the pool holds fewer than `count`.
-    """
-    total = sum(map(len, pool.values()))
-    if not 1 <= count <= total:
-        raise ValueError(
-            f"From {total} questions 1 to {total} can be drawn, but {describe(count)} was wanted."
-        )
-    drawn: list[Question] = []
-    rest: list[Question] = []
-    for questions in pool.values():
-        mixed = rng.sample(list(questions), len(questions))
-        share = count // len(pool)
-        drawn += mixed[:share]
-        rest += mixed[share:]
-    drawn += rng.sample(rest, count - len(drawn))
-    return tuple(rng.sample(drawn, count))
 
 
 def read_questions(data: object) -> tuple[Question, ...]:

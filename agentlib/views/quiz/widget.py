@@ -1,5 +1,6 @@
 """The quiz as a widget: marked at once, in the browser; what was picked is kept by Python."""
 
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ import traitlets
 
 if TYPE_CHECKING:
     from agentlib.views.quiz import Quiz
+    from agentlib.views.quiz.questions import Question
 
 __all__ = ["QuizWidget"]
 
@@ -19,7 +21,10 @@ class QuizWidget(anywidget.AnyWidget):
     """Shows the questions of a quiz.
 
     questions: as plain data. picked: the picked choice of each question, from 0; -1 = none yet.
-    pass_mark: the share of right answers that passes. problem: why answers cannot be kept; "" = they can.
+    first: the wrong choice that was picked before; -1 = none. tries: 2 = there is a second try.
+    attempt: a line that the page wants to have checked. repairs: what came of it, for each question.
+    pass_mark: the share of right answers that passes. closing: what is said at the end.
+    problem: why answers cannot be kept; "" = they can.
     """
 
     _esm = HERE / "quiz.js"
@@ -27,22 +32,59 @@ class QuizWidget(anywidget.AnyWidget):
 
     questions: Any = traitlets.List().tag(sync=True)
     picked: Any = traitlets.List().tag(sync=True)
+    first: Any = traitlets.List().tag(sync=True)
+    tries = traitlets.Int(2).tag(sync=True)
+    attempt: Any = traitlets.Dict().tag(sync=True)
+    repairs: Any = traitlets.List().tag(sync=True)
     pass_mark = traitlets.Float(0.6).tag(sync=True)
+    closing = traitlets.Unicode("").tag(sync=True)
     problem = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, quiz: "Quiz") -> None:
-        data = [
-            {"text": question.text, "choices": [asdict(choice) for choice in question.choices]}
-            for question in quiz.questions
-        ]
-        super().__init__(questions=data, picked=quiz.picked)
+        super().__init__(
+            questions=[_data(question) for question in quiz.questions],
+            picked=list(quiz.picked),  # its own lists: a change of the quiz's must be seen as one
+            first=list(quiz.first),
+            repairs=list(quiz.repairs),
+            tries=quiz.tries,
+            closing=quiz.closing,
+            problem=quiz.answers.problem,
+        )
         self._quiz = quiz
-        self.observe(self._keep, names="picked")
+        self.observe(self._keep, names=["picked", "first", "repairs"])
+        self.observe(self._mend, names="attempt")
 
     def _keep(self, change: Any) -> None:
-        try:
-            self._quiz.pick(change["new"])
-        except ValueError:
-            self.picked = self._quiz.picked  # not a pick that the page can make
+        if not any(self.repairs):  # the page has begun anew
+            self._quiz.repairs = [{} for _ in self._quiz.questions]
+        if (self.picked, self.first) == (self._quiz.picked, self._quiz.first):
             return
-        self.problem = self._quiz.answers.problem
+        with suppress(ValueError):  # not a pick that the page can make is taken back
+            self._quiz.pick(self.picked, self.first)
+        self._show()
+
+    def _mend(self, change: Any) -> None:
+        wanted = change["new"]
+        try:
+            self._quiz.mend(wanted["question"], wanted["line"], wanted["text"])
+        except (KeyError, TypeError, ValueError):
+            return  # not what the page can send
+        self._show()
+
+    def _show(self) -> None:
+        with self.hold_sync():
+            self.picked, self.first = list(self._quiz.picked), list(self._quiz.first)
+            self.repairs = [dict(each) for each in self._quiz.repairs]
+            self.problem = self._quiz.answers.problem
+
+
+def _data(question: "Question") -> dict[str, Any]:
+    repair = question.repair
+    right = {"line": repair.line, "text": repair.text, "why": repair.why} if repair else None
+    return {
+        "text": question.text,
+        "choices": [asdict(choice) for choice in question.choices],
+        "shown": question.shown,
+        "look_again": question.look_again,
+        "repair": right,
+    }
