@@ -127,6 +127,8 @@ class SmallTask:
             except BaseException as problem:
                 return f"{case}, {_raised(problem, mine)}"
             for what, value in wanted.items():
+                if ENDED not in got and "it gave back" in got and what not in got:
+                    return f"{case}, it gave back {_shown(got['it gave back'])}, and not a dict"
                 if what in got and not _same(got[what], value):
                     hint = f". {case.hint}" if case.hint else ""
                     return f"{case}, {what} {_shown(got[what])}, not {_shown(value)}{hint}"
@@ -174,6 +176,7 @@ class PlayedCall:
     """One call of the learner's function; what counts is what it gives, or the error that it raises.
 
     look: what of the value counts; None = all of it. raises: an error is a good outcome, and its type counts.
+    changed: not the value counts, but this argument after the call, such as a history that is added to.
     """
 
     args: tuple[Any, ...]
@@ -182,6 +185,7 @@ class PlayedCall:
     look: Callable[[Any], Any] | None = None
     raises: bool = False
     said: str = ""
+    changed: int | None = None
 
     def __str__(self) -> str:
         named = [f"{name}={_said(value)}" for name, value in self.kwargs.items()]
@@ -196,10 +200,15 @@ class PlayedCall:
         except Exception as problem:
             if not self.raises or isinstance(problem, NotImplementedError):
                 raise
-            return {"it raised": type(problem).__name__ if self.look is None else self.look(problem)}
+            return {
+                "it": _Words(f"raised {type(problem).__name__}") if self.look is None else self.look(problem)
+            }
         if self.raises:
-            return {"it raised": f"nothing and gave {short(value, 80)}"}
-        return {"it gave": value if self.look is None else self.look(value)}
+            return {"it": _Words(f"gave {short(value, 80)}")}
+        if self.changed is not None:
+            value = args[self.changed]
+        what = "it gave" if self.changed is None else "it left"
+        return {what: value if self.look is None else self.look(value)}
 
 
 def call(
@@ -208,10 +217,11 @@ def call(
     look: Callable[[Any], Any] | None = None,
     raises: bool = False,
     said: str = "",
+    changed: int | None = None,
     **kwargs: Any,
 ) -> PlayedCall:
     """Make a case of one call. said: how the line names it, where the arguments would say too much."""
-    return PlayedCall(args, kwargs, hint, look, raises, said)
+    return PlayedCall(args, kwargs, hint, look, raises, said, changed)
 
 
 def itself(
@@ -230,12 +240,16 @@ class _PlayedValue(PlayedCall):
         return {"it is": self.look(copy.deepcopy(mine))}
 
 
+KEYS = ("answer", "steps", "stopped", "history")
+"""What a loop of the lessons gives back."""
+
+
 @dataclass(frozen=True)
 class PlayedRun:
     """One run of the learner's loop with a model that is played: `loop(model, tools, goal, **options)`.
 
     What counts: which kinds of entries each call of the model read, which tools ran with what, and what it
-    gives back, apart from the keys in `ignore`.
+    gives back under these keys; of a history the kinds of entries.
     """
 
     goal: str
@@ -243,7 +257,7 @@ class PlayedRun:
     replies: Sequence[Mapping[str, Any]]
     for_ever: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
-    ignore: tuple[str, ...] = ("history",)
+    keys: tuple[str, ...] = KEYS
     hint: str = ""
     said: str = ""
 
@@ -273,14 +287,23 @@ class PlayedRun:
         seen: Seen = {}
         try:
             result = mine(model, tools, self.goal, **copy.deepcopy(dict(self.options)))
+            seen = {"model calls:": len(read), "tool runs:": ran}
             if isinstance(result, dict):
-                result = {key: value for key, value in result.items() if key not in self.ignore}
-            seen = {"model calls:": len(read), "tool runs:": ran, "it gave back": result}
+                seen |= {
+                    f'in what it gave back, "{key}" is': _looked_at(result.get(key)) for key in self.keys
+                }
+            else:
+                seen["it gave back"] = result
         except RunEnded as ended:
             if str(ended) == TOO_LONG:
                 raise
             seen = {ENDED: str(ended)}
         return {f"call {n} of the model read": kinds for n, kinds in enumerate(read, start=1)} | seen
+
+
+def _looked_at(value: Any) -> Any:
+    """What counts of a value: of a list of entries their kinds."""
+    return [_kind(entry) for entry in value] if isinstance(value, list) else value
 
 
 MAX_CALLS = 30
@@ -293,13 +316,13 @@ def run(
     replies: Sequence[Mapping[str, Any]],
     *,
     for_ever: bool = False,
-    ignore: tuple[str, ...] = ("history",),
+    keys: tuple[str, ...] = KEYS,
     hint: str = "",
     said: str = "",
     **options: Any,
 ) -> PlayedRun:
     """Make a case of one run. replies: the model's. for_ever: the last one comes again and again."""
-    return PlayedRun(goal, tools, replies, for_ever, options, ignore, hint, said)
+    return PlayedRun(goal, tools, replies, for_ever, options, keys, hint, said)
 
 
 def _noted(name: str, function: Callable[..., Any], ran: list[str]) -> Callable[..., Any]:
@@ -334,11 +357,16 @@ def _fresh(value: Any) -> Any:
     return value.make() if isinstance(value, Made) else copy.deepcopy(value)
 
 
+class _Words(str):
+    """A text of ours, which is shown without quotation marks."""
+
+
 def _shown(value: Any) -> str:
     """A value in short; a list of words without brackets and marks."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return ", ".join(value) or "nothing"
-    return short(value, 160)
+    quoted = isinstance(value, str) and not isinstance(value, _Words)
+    return f'"{short(value, 160)}"' if quoted else short(value, 160)
 
 
 def _said(value: Any) -> str:

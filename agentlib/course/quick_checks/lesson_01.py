@@ -1,0 +1,127 @@
+"""The tasks of lesson 01: the loop in four bites."""
+
+from typing import Any
+
+from agentlib.course.quick_checks.task import SmallTask, Wrong, call, run
+from agentlib.labs import by_hand
+from agentlib.messages import answer, ask, ask_together
+
+DEPTHS = {"Baikal": 1642, "Ohrid": 288}
+
+
+def depth_of(lake: str) -> int:
+    """Tell how deep one lake is, in metres."""
+    if lake not in DEPTHS:
+        raise LookupError(f'No lake "{lake}" on this map.')
+    return DEPTHS[lake]
+
+
+TOOLS = {"depth_of": depth_of}
+LOST = ask("depth_of", lake="Atlantis")
+
+
+def _tells_the_failure(result: Any) -> bool:
+    return 'No lake "Atlantis" on this map.' in str(result)
+
+
+def _kinds(history: Any) -> Any:
+    """What was added, without what may be said in other ways."""
+    if not isinstance(history, list):
+        return history
+    return [entry["result"] if "result" in entry else entry.get("tool", "the goal") for entry in history]
+
+
+TASKS = (
+    SmallTask(
+        name="01 check",
+        ours=by_hand.is_answer,
+        cases=(
+            call(answer("1642 metres"), said="for an answer"),
+            call(ask("depth_of", lake="Ohrid"), said="for a request"),
+            call(ask_together(LOST, LOST, text="Both, please."), said="for a request with words beside it"),
+        ),
+        wrong=(
+            Wrong('== "answer"', '== "tool"', "for an answer, it gave False, not True"),
+            Wrong(
+                'reply["type"] == "answer"',
+                '"text" in reply',
+                "with words beside it, it gave True, not False",
+            ),
+        ),
+    ),
+    SmallTask(
+        name="01 act",
+        ours=by_hand.act,
+        cases=(
+            call(TOOLS, ask("depth_of", lake="Ohrid"), said="for a tool that works"),
+            call(
+                TOOLS,
+                LOST,
+                look=_tells_the_failure,
+                said="for a tool that raises, looking for its words in the result",
+                hint="Catch the exception, and put `str(problem)` into what you give back",
+            ),
+        ),
+        wrong=(
+            Wrong("(**reply", "(reply", "for a tool that works, it gave {"),
+            Wrong(
+                '{"error": str(problem)}',
+                '{"error": "failed"}',
+                "its words in the result, it gave False, not True",
+            ),
+            Wrong("except Exception", "except ValueError", "it raised LookupError"),
+        ),
+    ),
+    SmallTask(
+        name="01 record",
+        ours=by_hand.record,
+        cases=(
+            call(
+                [{"role": "user", "text": "How deep?"}],
+                ask("depth_of", lake="Ohrid"),
+                288,
+                look=_kinds,
+                changed=0,
+                said="for one request",
+            ),
+            call([], LOST, {"error": "No lake."}, look=_kinds, changed=0, said="for an error"),
+        ),
+        wrong=(
+            Wrong(
+                "    history.append(reply)\n",
+                "",
+                "it left ['the goal', 288], not ['the goal', 'depth_of', 288]",
+            ),
+            Wrong('"result": result', '"result": "done"', "it left the goal, depth_of, done, not"),
+        ),
+    ),
+    SmallTask(
+        name="01 loop",
+        ours=by_hand.simple_loop,
+        cases=(
+            run(
+                "How deep is Lake Ohrid?",
+                TOOLS,
+                [ask("depth_of", lake="Ohrid"), answer("288 metres")],
+                max_steps=4,
+            ),
+            run("Hello!", TOOLS, [answer("Hello.")], max_steps=1, hint="An answer to the first call counts"),
+            run("How deep is Atlantis?", TOOLS, [LOST], for_ever=True, max_steps=3),
+            run("How deep is it?", TOOLS, [LOST], for_ever=True, hint="Without a number the limit is 10"),
+        ),
+        wrong=(
+            Wrong("max_steps + 1", "max_steps", "model calls: 0, not 1"),
+            Wrong(
+                "            history.append(reply)\n",
+                "",
+                '"history" is user, request, result, not user, request, result, answer',
+            ),
+            Wrong('"answer": None', '"answer": reply', '"answer" is {'),
+            Wrong(
+                "record(history, reply, act(tools, reply))",
+                "history.append(act(tools, reply))",
+                "call 2 of the model read",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,57 @@
+"""Loops written by hand, as lessons 01 to 04 build them: plain functions over plain dicts.
+
+`quick_check` gives them to a learner whose own lines are not right yet, and learners step through them: so
+they are written as learners write.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+__all__ = ["act", "careless_loop", "is_answer", "record", "simple_loop"]
+
+
+def is_answer(reply):
+    """Tell whether a reply is an answer: no tool is asked for."""
+    return reply["type"] == "answer"
+
+
+def act(tools, reply):
+    """Run the tool that a reply asks for. A failure, and a name that is not there, become a result."""
+    name = reply["tool"]
+    if name not in tools:
+        return {"error": f"There is no tool {name}. There are: {', '.join(tools)}."}
+    try:
+        return tools[name](**reply["input"])
+    except Exception as problem:
+        return {"error": str(problem)}
+
+
+def record(history, reply, result):
+    """Write a request and its result into the history."""
+    history.append(reply)
+    history.append({"role": "tool", "result": result})
+
+
+def simple_loop(model, tools, goal, max_steps=10):
+    """Ask, check, act, record, at most max_steps times."""
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if is_answer(reply):
+            history.append(reply)
+            return {"answer": reply["text"], "steps": step, "stopped": "answered", "history": history}
+        result = act(tools, reply)
+        record(history, reply, result)
+    return {"answer": None, "steps": max_steps, "stopped": "step limit", "history": history}
+
+
+def careless_loop(model, tools, goal, max_steps=10):
+    """Do the same, but let a tool's failure through: it ends the run and loses its work."""
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if is_answer(reply):
+            history.append(reply)
+            return {"answer": reply["text"], "steps": step, "stopped": "answered", "history": history}
+        result = tools[reply["tool"]](**reply["input"])
+        record(history, reply, result)
+    return {"answer": None, "steps": max_steps, "stopped": "step limit", "history": history}
