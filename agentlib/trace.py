@@ -56,13 +56,18 @@ class Event(NamedTuple):
                  in a watched loop "raised", whatever the loop made of it.
       "note"     entry: a user entry that the loop added.
       "history"  entries, read: a watched loop's history now is its first `entries` entries and then `read`.
+                 made_at: the line that has changed it; 0 = before the first line.
       "line"     line: the line of the watched function that is about to run.
+                 call: the number of the call of the loop, or of a function written inside it, that it is a
+                 line of, from 1. compared: what its test will give, such as "16 + 9 = 25 > 20: yes".
                  variables: short forms of its variables that are new since the last line; None = no longer
-                 there. They do not count when events are compared.
+                 there. Those of another call go, and come back with it.
+                 budgets: what the loop has counted, and its limit, by name, where that is new.
       "crash"    line, text: where a watched loop raised, and what.
       "stop"     text: the reason. entry: the answer and the details, and the usage of a call that gave no
                  reply, if the provider has counted it; for a watched loop what it returned.
     step: the number of the model call that it belongs to, from 1; 0 = before the first call.
+    What stands from `variables` on tells how the loop did it, and does not count when events are compared.
     """
 
     kind: str
@@ -76,9 +81,13 @@ class Event(NamedTuple):
     line: int = 0
     read: list[Any] | None = None  # a watched loop may put anything into its history
     variables: dict[str, str | None] | None = None
+    call: int = 0
+    compared: str = ""
+    budgets: dict[str, list[float]] | None = None
+    made_at: int = 0
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Event) and self[:-1] == other[:-1]
+        return isinstance(other, Event) and self[:_COMPARED] == other[:_COMPARED]
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -90,6 +99,9 @@ class Event(NamedTuple):
             for name, value in self._asdict().items()
             if name in ("kind", "step") or value not in (None, 0, "", False)
         }
+
+
+_COMPARED = Event._fields.index("variables")
 
 
 @dataclass(frozen=True)

@@ -283,8 +283,8 @@ def test_the_check_of_the_reply_says_what_was_found():
 
 def test_the_head_of_the_loop_counts_the_steps():
     trace = mended_run()
-    assert caption_of(trace, 3) == "Step 1 of at most 3: it begins here."
-    assert caption_of(trace, 3, nth=2) == "Step 2 of at most 3: it begins here."
+    assert caption_of(trace, 3) == "A new round of the loop begins. 0 of 3 steps are used."
+    assert caption_of(trace, 3, nth=2) == "A new round of the loop begins. 1 of 3 steps are used."
 
 
 LATE_LIMIT = """\
@@ -318,17 +318,16 @@ def test_a_loop_that_checks_its_limit_inside_while_is_not_said_to_begin_a_step_b
 def test_the_condition_of_a_while_is_what_the_loop_looks_at():
     source = LATE_LIMIT.replace("while True:", "while steps <= max_steps:")
     told = captions(watched_source(source, 6, 2, max_steps=2))
-    heads = [caption for caption in told if "while" in caption]
-    looked = (
-        "The loop looks whether to go round once more: `while steps <= max_steps:` Yes: line 24 comes next."
-    )
+    heads = [caption for caption in told if "go round once more" in caption]
+    looked = "The loop looks whether to go round once more: `steps <= max_steps`. Yes: line 24 comes next."
     assert heads == [looked] * 3
 
 
 def test_a_for_that_goes_beyond_the_limit_only_begins_a_round_at_its_head():
     source = LATE_LIMIT.replace("while True:", "for step in range(99):")
     told = captions(watched_source(source, 6, 2, max_steps=2))
-    assert "Step 2 of at most 2: it begins here." in told
+    heads = [caption for caption in told if caption.startswith("A new round")]
+    assert heads == [f"A new round of the loop begins. {used} of 2 steps are used." for used in (0, 1, 2)]
     assert told[-4] == "A new round of the loop begins. 2 of 2 steps are used."
 
 

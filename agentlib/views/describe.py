@@ -8,8 +8,24 @@ from typing import Any
 from agentlib.messages import calls_in, error_text, json_ready, short
 
 __all__ = [
-    "call_words", "code", "counted", "entry_error", "entry_kind", "entry_words", "full_call", "joined",
-    "of_reason", "one_line", "quoted", "role_of", "sentence", "sketch", "times", "value_words", "visible",
+    "call_words",
+    "code",
+    "counted",
+    "double_quoted",
+    "entry_error",
+    "entry_kind",
+    "entry_words",
+    "full_call",
+    "joined",
+    "of_reason",
+    "one_line",
+    "quoted",
+    "role_of",
+    "sentence",
+    "sketch",
+    "times",
+    "value_words",
+    "visible",
 ]  # fmt: skip
 
 # Characters that would move the cursor, turn the direction of the text that follows, or cannot be encoded:
@@ -36,6 +52,19 @@ def one_line(text: object, limit: int = 120) -> str:
 def quoted(text: object, limit: int = 120) -> str:
     """Put text between double quotes on one line, in at most `limit` characters and the quotes."""
     return f'"{one_line(text, limit)}"'
+
+
+_TEXTS = re.compile(r"'((?:[^'\\]|\\.)*)'" r'|"(?:[^"\\]|\\.)*"')
+
+
+def double_quoted(words: str) -> str:
+    """Write the texts in a value as the lessons do, between double quotes, where these fit."""
+
+    def written(found: re.Match[str]) -> str:
+        text = found.group(1)
+        return found.group() if text is None or '"' in text else f'"{text}"'
+
+    return _TEXTS.sub(written, words)
 
 
 def sentence(text: object, limit: int = 120) -> str:

@@ -34,8 +34,10 @@ class LoopEnded(BaseException):
 class LineWatcher:
     """Follows one loop line by line while it runs. How Python tells the lines is up to the classes below.
 
-    new_line(call, number): called before a line of the loop runs. last_line(): called when the last line of
-    one of its calls has run. end(reason, detail): called when too many lines ran; raises LoopEnded.
+    new_line(frame, line, call): called before a line of the loop runs, with the number of the call that it
+    belongs to. left(frame, call, was_last): called when one of its calls is over (or waits, as a generator
+    does: then call is 0); was_last: the last line that was told is one of that call.
+    end(reason, detail): called when too many lines ran; raises LoopEnded.
     remarks: what the record cannot show, and why, in words.
     """
 
@@ -43,12 +45,12 @@ class LineWatcher:
         self,
         loop: WatchedFunction,
         max_lines: int,
-        new_line: Callable[[FrameType, int], None],
-        last_line: Callable[[], None],
+        new_line: Callable[[FrameType, int, int], None],
+        left: Callable[[FrameType, int, bool], None],
         end: Callable[[str, str], None],
     ) -> None:
         self.loop, self.max_lines = loop, max_lines
-        self.new_line, self.last_line, self.end = new_line, last_line, end
+        self.new_line, self.left, self.end = new_line, left, end
         self.remarks: set[str] = set()
         self.running = False
         self.paused = 0  # above 0 while a model or a tool runs: their lines are not the loop's
@@ -60,7 +62,9 @@ class LineWatcher:
         self._own = {id(code) for code in loop.codes}
         # A comprehension or a lambda inside the loop is part of its line.
         self._calls = {id(code) for code in loop.codes if code in loop.bodies or code.co_name[0] != "<"}
-        self._line = 0
+        self._line = self._place = 0
+        self._numbers: dict[int, int] = {}  # of the calls that are going on, by the ids of their frames
+        self._numbered = 0
         self._last_frame: FrameType | None = None
         self._bottom: FrameType | None = None
 
@@ -148,20 +152,35 @@ class LineWatcher:
 
     def at_line(self, frame: FrameType, number: int) -> None:
         """Tell of the line of the loop that is about to run, and count it."""
-        if id(frame.f_code) in self._calls:
+        is_call = id(frame.f_code) in self._calls
+        if is_call:
             self._last_frame = frame
         # A comprehension, or a loop on one line, comes by again and again: telling it once is enough.
-        if number != self._line:
-            self._line = number
-            self.new_line(next(self.calls(frame), frame), number)
+        if number != self._line or (is_call and id(frame) != self._place):
+            self._line, self._place = number, id(frame)
+            self._last_frame = frame
+            call = frame if is_call else next(self.calls(frame), frame)
+            # What these hold runs when it is asked for, which may be at another line.
+            self.new_line(call, number, self.number_of(frame if frame.f_code.co_name in _LATER else call))
         self.count_line()
 
-    def at_return(self, frame: FrameType) -> None:
+    def number_of(self, frame: FrameType) -> int:
+        """Give the number of a call of the loop that is going on, from 1."""
+        number = self._numbers.get(id(frame))
+        if number is None:
+            self._numbered += 1
+            number = self._numbers[id(frame)] = self._numbered
+        return number
+
+    def at_return(self, frame: FrameType, *, is_over: bool = True) -> None:
         """See what the last line of a call has changed."""
         # A recursive loop that only comes back from its inner calls changes nothing any more.
-        if frame is self._last_frame:
+        was_last = frame is self._last_frame
+        if was_last:
             self._last_frame = None
-            self.last_line()
+        call = self._numbers.pop(id(frame), 0) if is_over else 0
+        if was_last or call:
+            self.left(frame, call, was_last)
 
     def count_line(self) -> None:
         self.lines_left -= 1
@@ -198,6 +217,8 @@ class _Outside:
             self.lines.resume()
 
 
+_LATER = {"<lambda>", "<genexpr>"}
+
 _LOOKING = {"locals", "vars", "dir", "eval", "exec"}
 
 
@@ -226,7 +247,7 @@ class MonitoredLines(LineWatcher):
         events = monitoring.events
         self._callbacks = {
             events.PY_START: self._on_start, events.PY_RESUME: self._on_start, events.LINE: self._on_line,
-            events.JUMP: self._on_jump, events.PY_RETURN: self._on_leave, events.PY_YIELD: self._on_leave,
+            events.JUMP: self._on_jump, events.PY_RETURN: self._on_leave, events.PY_YIELD: self._on_yield,
             events.PY_UNWIND: self._on_leave,
         }  # fmt: skip
         for event, callback in self._callbacks.items():
@@ -284,6 +305,10 @@ class MonitoredLines(LineWatcher):
     def _on_leave(self, code: CodeType, offset: int, value: Any) -> None:
         if id(code) in self._own and not self._is_elsewhere():
             self.at_return(sys._getframe(1))
+
+    def _on_yield(self, code: CodeType, offset: int, value: Any) -> None:
+        if id(code) in self._own and not self._is_elsewhere():
+            self.at_return(sys._getframe(1), is_over=False)
 
 
 def _taken_place() -> int:
@@ -392,7 +417,7 @@ class TracedLines(LineWatcher):
         if event == "line":
             self.at_line(frame, frame.f_lineno or 0)
         elif event == "return":
-            self.at_return(frame)
+            self.at_return(frame, is_over=not _waits(frame))
         elif event == "opcode" or (event == "call" and _is_generator(frame.f_code)):
             self.count_line()
 
@@ -410,6 +435,13 @@ class TracedLines(LineWatcher):
                 for step in dis.get_instructions(code)
             )
         return self._endless[code]
+
+
+def _waits(frame: FrameType) -> bool:
+    """True if a generator or a coroutine has only handed something over, and will go on."""
+    code = frame.f_code
+    can_wait = code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
+    return bool(can_wait) and code.co_code[frame.f_lasti] == dis.opmap["YIELD_VALUE"]
 
 
 def _set_trace(function: Any) -> None:

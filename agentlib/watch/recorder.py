@@ -14,9 +14,12 @@ from agentlib.errors import ToolError, UnrunError
 from agentlib.messages import Entry, describe, json_ready, json_text, read_usage, short, user
 from agentlib.tools import Tool, name_of, words_of
 from agentlib.trace import Event, Trace, input_of, raised_again
+from agentlib.watch.budgets import Budgets
+from agentlib.watch.expressions import Expressions, Scope
 from agentlib.watch.following import FollowedHistory
 from agentlib.watch.function import WatchedFunction
 from agentlib.watch.lines import LoopEnded, line_watcher
+from agentlib.watch.source import Source
 from agentlib.watch.values import is_left_out, is_small, kept, plain_form, short_form
 
 __all__ = ["watch", "wrapped_tools"]
@@ -40,30 +43,44 @@ class Recorder:
         self.tool_names: list[str] = []
         self.calls = 0
         self.line = 0
+        self.call = 0
         self.lines_in_a_row = 0
         self.ended: tuple[str, str] | None = None  # reason and detail, if the loop had to be ended
-        self.lines = line_watcher(loop, max_lines, self.new_line, self.at_return, self.end)
+        self.lines = line_watcher(loop, max_lines, self.new_line, self.left, self.end)
         self.history = FollowedHistory(goal, self.lines)
         self.shown: dict[str, _Shown] = {}
+        source = Source(loop.source, loop.first_line)
+        self.expressions, self.budgets = Expressions(source), Budgets(source)
 
     def note(self, kind: str, **values: Any) -> None:
         """Add an event that belongs to the present step."""
         if self.lines_in_a_row > MAX_LINES_IN_A_ROW:
-            call = next(self.lines.calls(), None)
-            variables = self.changed(self.history.variables(call)) if call else None
-            self.events.append(Event("line", self.calls, line=self.line, variables=variables))
+            frame = next(self.lines.calls(), None)
+            if frame is not None:
+                self.note_line(frame, self.history.variables(frame))
         self.lines_in_a_row = 0
         self.events.append(Event(kind, self.calls, **values))
 
-    def new_line(self, call: FrameType, line: int) -> None:
+    def new_line(self, frame: FrameType, line: int, call: int) -> None:
         """Note the line of the loop that is about to run, and what the one before has changed."""
-        variables = self.history.variables(call)
+        variables = self.history.variables(frame)
         history = self.history.found_in(variables)
         self.note_change(self.history.now() if history is None else history, quick=True)
-        self.line = line
+        self.line, self.call = line, call
         self.lines_in_a_row += 1
         if self.lines_in_a_row <= MAX_LINES_IN_A_ROW:
-            self.events.append(Event("line", self.calls, line=line, variables=self.changed(variables)))
+            self.note_line(frame, variables)
+
+    def note_line(self, frame: FrameType, variables: Entry) -> None:
+        """Note the present line, with what is known at this moment of one call's variables."""
+        scope = Scope(variables, frame)
+        changed = self.changed(variables)
+        budgets = self.budgets.now(self.line, changed, scope) if changed else None
+        compared = self.expressions.at(self.line, scope)
+        self.events.append(
+            Event("line", self.calls, line=self.line, variables=changed, call=self.call, compared=compared,
+                  budgets=budgets)
+        )  # fmt: skip
 
     def changed(self, variables: Entry) -> dict[str, str | None] | None:
         """Give short forms of the variables that are new since the last line that was noted."""
@@ -93,9 +110,13 @@ class Recorder:
             return False
         return bool(self.history.names) or not self.history.begins_with_goal(value)
 
-    def at_return(self) -> None:
-        """Note what the last line of a call has changed."""
-        self.note_change(self.history.now(), quick=True)
+    def left(self, frame: FrameType, call: int, was_last: bool) -> None:
+        """Note what the last line of a call has changed, and that its caller goes on."""
+        if was_last:
+            self.note_change(self.history.now(), quick=True)
+        caller = next(self.lines.calls(frame.f_back), None) if frame.f_back is not None else None
+        if caller is not None:
+            self.line, self.call = caller.f_lineno or 0, self.lines.number_of(caller)
 
     def look(self) -> None:
         """Note how the history has changed, if it has."""
@@ -104,7 +125,7 @@ class Recorder:
     def note_change(self, history: Sequence[Any] | None, quick: bool = False) -> None:
         change = self.history.change(history, quick)
         if change is not None:
-            self.note("history", entries=change[0], read=change[1])
+            self.note("history", entries=change[0], read=change[1], call=self.call, made_at=self.line)
 
     # -- from the start to the end
 

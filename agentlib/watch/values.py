@@ -172,13 +172,13 @@ def _parts(value: Any, most: int) -> int:
     return count
 
 
-def short_form(value: Any) -> str:
-    """Show any value in about 80 characters, whatever it is, with its size where it is longer.
+def short_form(value: Any, room: int = MAX_CHARS) -> str:
+    """Show any value in about `room` characters, whatever it is, with its size where it is longer.
 
     Of a large value only the beginning is looked at.
     """
     try:
-        return whole(_short(value, MAX_CHARS, ()))
+        return whole(_short(value, room, ()))
     except KeyboardInterrupt:
         raise
     except BaseException:  # a class may raise wherever Python itself asks it something

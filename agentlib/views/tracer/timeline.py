@@ -6,7 +6,7 @@ from typing import Any
 from agentlib.messages import calls_in, json_ready, short
 from agentlib.trace import Trace
 from agentlib.views.describe import call_words, entry_error, entry_words, role_of, visible
-from agentlib.views.frames import Frame, Version, frames, source_of, tokens_per_call
+from agentlib.views.frames import Frame, Version, frames, left_out, source_of, tokens_per_call
 from agentlib.views.shown import SHORT_CHARS, WHOLE_CHARS
 from agentlib.views.tracer.predict import choices, open_frames, verdict
 from agentlib.views.tracer.static import summary
@@ -25,12 +25,14 @@ def timeline(trace: Trace, label: str = "", predict: bool = False) -> dict[str, 
     all_frames = frames(trace)
     source = source_of(trace)
     places = all_frames[-1].history.versions if all_frames else []
-    return {
+    data: dict[str, Any] = {
         "label": visible(label),
         "lines": [visible(line) for line in source.lines],
         "first_line": source.first_line,
         "max_steps": all_frames[-1].max_steps if all_frames else None,
-        "frames": [_frame(frame) for frame in all_frames],
+        "frames": [
+            _frame(frame, before) for before, frame in zip([None, *all_frames], all_frames, strict=False)
+        ],
         "places": [[_version(version) for version in stood] for stood in places],
         "calls": tokens_per_call(trace),
         "summary": summary(trace),
@@ -38,9 +40,14 @@ def timeline(trace: Trace, label: str = "", predict: bool = False) -> dict[str, 
         "changes": _changeable(trace),
         "difference": None,
     }
+    for name, words in (("notice", left_out(trace)), ("remark", str(trace.about.get("remarks") or ""))):
+        if words:
+            data[name] = visible(words)
+    return data
 
 
-def _frame(frame: Frame) -> dict[str, Any]:
+def _frame(frame: Frame, before: Frame | None) -> dict[str, Any]:
+    """Turn a frame into data; of what lasts from frame to frame only what is new since the one before."""
     data: dict[str, Any] = {
         "line": frame.line,
         "move": frame.move,
@@ -55,6 +62,18 @@ def _frame(frame: Frame) -> dict[str, Any]:
         data["stopped"] = frame.stopped
     if frame.error:
         data["error"] = True
+    if frame.vars:
+        data["vars"] = {
+            visible(name): text if text is None else visible(text) for name, text in frame.vars.items()
+        }
+    if frame.values:
+        data["values"] = [{"line": line, "text": visible(text)} for line, text in frame.values]
+    if frame.coming is not (before.coming if before is not None else None):
+        data["coming"] = frame.coming
+    if frame.mark:
+        data["mark"] = frame.mark
+    if frame.meter != (before.meter if before is not None else ()):
+        data["meter"] = list(frame.meter)
     return data
 
 

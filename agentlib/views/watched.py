@@ -1,0 +1,464 @@
+"""The frames of a watched loop: one for each line that ran, with what that line brought about."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentlib.messages import Entry, calls_in, short
+from agentlib.trace import Event, Trace
+from agentlib.views.building import Builder, Frames
+from agentlib.views.describe import (
+    call_words,
+    code,
+    counted,
+    double_quoted,
+    entry_error,
+    entry_words,
+    one_line,
+    quoted,
+    role_of,
+    sentence,
+    value_words,
+)
+from agentlib.views.sentences import Seen, goes, is_met, test_in_words, test_words, what_happened
+from agentlib.views.variables import Strip, targets
+from agentlib.watch.source import Source, own_lines
+from agentlib.watch.values import short_form
+
+__all__ = ["WatchedBuilder"]
+
+VALUE_CHARS = 80
+"""What stands at the end of a line is about this long."""
+
+ENDED = ("asked too often", "ran too long", "interrupted")
+"""Reasons that watching gives; the loop did not come to its end by itself."""
+
+
+class WatchedBuilder(Builder):
+    """Goes through the events of a watched loop."""
+
+    def __init__(self, trace: Trace, source: Source) -> None:
+        super().__init__(trace)
+        self.source = source
+        self.strip = Strip(source)
+        self.line: int | None = None
+        self.last_lines: dict[int, int] = {}  # by call: its last line so far, and the one before
+        self.before: dict[int, int] = {}
+        self.checked = True  # whether the last reply has been acted upon
+        self.call: Entry = {}  # the request whose tool runs
+        self.raised = ""  # the request, or the model, that raised and whose error is not yet recorded
+        self.caught = False  # an `except` has run since
+        self.coming: list[dict[str, Any]] = []  # replies and results that are not in the history yet
+        self.meter: tuple[dict[str, Any], ...] = ()
+        self.vars: dict[str, str | None] = {}
+        self.values: dict[int, str] = {}
+        self.groups = list(self.grouped())
+        self.next_line = self.next_lines()
+        self.asking = self.asking_lines()
+
+    # -- what belongs together
+
+    def grouped(self) -> Iterator[tuple[int, int]]:
+        """Group the events: a statement and what it brings about; a second call in it starts a new group."""
+        start, seen, line, call = 0, set[str](), 0, 0
+        for number, event in enumerate(self.events):
+            at = event.line if event.kind == "line" else event.made_at or line
+            elsewhere = not self.source.same_statement(line, at)
+            if event.kind == "line" and at == line:
+                elsewhere = event.call != call or not self.source.lines
+            begins = (
+                elsewhere
+                or event.kind in ("crash", "stop")
+                or (event.kind in ("ask", "act") and event.kind in seen)
+                or self.events[start].kind in ("crash", "stop")
+            )
+            if number > start and begins:
+                yield start, number
+                start, seen = number, set()
+            if event.kind == "line":
+                call = event.call
+            line = at
+            seen.add(event.kind)
+        if self.events:
+            yield start, len(self.events)
+
+    def next_lines(self) -> dict[int, int]:
+        """Give for the number of each line event that of the next one of the same call, if there is one."""
+        latest: dict[int, int] = {}
+        following: dict[int, int] = {}
+        for number in range(len(self.events) - 1, -1, -1):
+            event = self.events[number]
+            if event.kind == "line":
+                if event.call in latest:
+                    following[number] = latest[event.call]
+                latest[event.call] = number
+        return following
+
+    def asking_lines(self) -> set[int]:
+        """List the lines at which the model was asked, and those of the calls around these."""
+        found: set[int] = set()
+        line = 0
+        last: dict[int, int] = {}
+        for event in self.events:
+            if event.kind == "line":
+                line = last[event.call] = event.line
+            elif event.kind == "ask":
+                found.add(event.made_at or line)
+                found.update(last.values())
+            if event.kind == "line" and len(last) > 50:
+                last = {event.call: event.line}
+        return found
+
+    def build(self) -> Frames:
+        for start, end in self.groups:
+            first = self.events[start]
+            if first.kind == "stop":
+                self.coming.clear()
+                self.apply(first)
+                self.put(self.line, "", self.ended(first), stopped=first.text, mark="stop")
+            elif first.kind == "crash":
+                self.line = self.source.head(first.line) if first.line else self.line
+                self.coming.clear()
+                self.put(self.line, "", self.crashed(first), error=first.text, mark="error")
+            else:
+                self.build_group(start, end)
+        return self.frames
+
+    def put(self, line: int | None, move: str, caption: str, new: tuple[int, ...] = (), **more: Any) -> None:
+        """Make one frame, unless it lies in the middle of a very long run."""
+        if not self.is_left_out:
+            coming = self.coming[-1] if self.coming else None
+            values = tuple(self.values.items())
+            self.add(line, move, caption, new, vars=self.vars, values=values, coming=coming,
+                     meter=self.meter, **more)  # fmt: skip
+        self.vars, self.values = {}, {}
+
+    def build_group(self, start: int, end: int) -> None:
+        first = self.events[start]
+        if first.kind == "line" or first.made_at:
+            self.line = self.source.head(first.line or first.made_at)
+        move, captions, new, mark = "", [], set[int](), ""
+        for number in range(start, end):
+            event = self.events[number]
+            if event.kind == "line" and number > start:
+                self.take_variables(event)
+                continue
+            before = self.length
+            new.update(self.apply(event))
+            moved, words = self.event_caption(number, event, before)
+            mark = self.mark_of(event) or mark
+            move = moved if moved and move in ("", "record") else move
+            if words:
+                captions.append(words)
+        following = self.events[end] if end < len(self.events) else None
+        seen = None if self.is_left_out else self.seen(start, end)
+        if following is not None and following.kind == "line":
+            self.take_variables(following)
+        if seen is None:
+            self.vars, self.values = {}, {}
+            return
+        self.note_test(seen)
+        if not captions and first.kind == "line":
+            move, words = self.line_caption(seen)
+            captions.append(words)
+        if captions:
+            self.put(self.line, move, " ".join(captions), tuple(sorted(new)), mark=mark)
+
+    def take_variables(self, event: Event) -> None:
+        """Take in what a line event says of the variables: the line of its call before has changed them."""
+        line = self.last_lines.get(event.call, 0)
+        held = self.strip.variables(event.call)
+        self.vars = {**self.vars, **self.strip.update(event)}
+        now = self.strip.variables(event.call)
+        changed = [name for name, text in now.items() if held.get(name) != text]
+        self.last_lines[event.call], self.before[event.call] = event.line, line
+        if event.budgets:
+            known = {one["name"]: one for one in self.meter}
+            for name, (used, limit) in event.budgets.items():
+                known[name] = {"name": name, "used": used, "limit": limit}
+            self.meter = tuple(known.values())
+        words = self.set_at(line, now, changed)
+        if words:
+            self.values[self.source.head(line)] = words
+
+    def set_at(self, line: int, held: dict[str, str], changed: list[str]) -> str:
+        """Give what stands at the end of a line that has set or changed variables: `cost = 9`."""
+        if not line or self.source.kind(line) in ("if", "while", "return", "def", "class"):
+            return ""
+        names = [*targets(self.source.node(line)), *changed]
+        told = {name: f"{name} = {held[name]}" for name in names if name in held}
+        return one_line(", ".join(list(told.values())[:3]), VALUE_CHARS)
+
+    def note_test(self, seen: Seen) -> None:
+        """Put the outcome of a test at the end of its line."""
+        if seen.kind in ("if", "assert") or (seen.kind == "loop" and isinstance(seen.node, ast.While)):
+            words, outcome = test_words(seen), is_met(seen)
+            if outcome is not None and not isinstance(seen.node.test, ast.Constant):  # type: ignore[union-attr]
+                said = "yes" if outcome else "no"
+                self.values[self.line or 0] = one_line(f"{words}: {said}" if words else said, VALUE_CHARS)
+        elif seen.kind == "case" and is_met(seen) is not None:
+            self.values[self.line or 0] = "fits" if is_met(seen) else "does not fit"
+        elif seen.kind == "match" and seen.compared:
+            self.values[self.line or 0] = seen.compared
+        elif seen.kind == "return" and seen.compared and seen.next_kind != "crash":
+            self.values[self.line or 0] = one_line(f"returns {seen.compared}", VALUE_CHARS)
+
+    def seen(self, start: int, end: int) -> Seen:
+        """Say what was seen of the line of a group: what ran after it."""
+        line_events = [number for number in range(start, end) if self.events[number].kind == "line"]
+        number = line_events[-1] if line_events else start
+        first = self.events[start]
+        line = first.line or first.made_at or self.line or 0
+        place = self.next_line.get(number)
+        while place is not None and self.source.same_statement(line, self.events[place].line):
+            if self.events[place].line == line:
+                break
+            place = self.next_line.get(place)
+        after = self.events[end] if end < len(self.events) else None
+        next_kind = after.kind if after is not None else "ended"
+        if after is not None and after.kind == "stop" and after.text in ENDED:
+            next_kind = "ended"
+        compared = (self.events[one].compared for one in line_events)
+        calls, escapes = ("", 0), 0
+        if after is not None and after.kind == "line" and after.call != first.call:
+            if not self.strip.is_known(after.call):
+                calls = self.begins(after.line)
+            elif self.source.catches(self.last_lines.get(after.call, 0), after.line):
+                escapes = after.line
+        caller = self.strip.caller(first.call)
+        return Seen(
+            self.source, line,
+            following=self.events[place].line if place is not None else None,
+            compared=double_quoted(next(filter(None, compared), "")),
+            calls=calls, next_kind=next_kind,
+            caller=self.source.head(self.last_lines[caller]) if caller in self.last_lines else 0,
+            before=self.before.get(first.call, 0), escapes=escapes,
+            is_whole=first.kind == "line" and next_kind not in ("ask", "act"),
+        )  # fmt: skip
+
+    def begins(self, line: int) -> tuple[str, int]:
+        """Give the name of the function that begins at a line, and the line; ("", 0) if none does."""
+        function = self.source.function(line)
+        if function is not None:
+            for node in function.body[:2]:  # a docstring is no line
+                first, last = own_lines(node)
+                if first <= line <= last:
+                    return function.name, line
+        return "", 0
+
+    # -- captions of events
+
+    def event_caption(self, number: int, event: Event, before: int) -> tuple[str, str]:
+        """Give the move and the words for one event of a watched loop; "" for what needs no words."""
+        if event.kind == "start":
+            self.line = self.first_line()
+            of = f" and at most {counted(self.max_steps, 'step')}" if self.max_steps else ""
+            return "", f"Your loop is called with the goal {quoted(self.trace.goal)}{of}."
+        if event.kind == "ask":
+            self.raised = ""
+            return "ask", self.asked(event)
+        if event.kind == "reply" and event.text == "raised":
+            self.raised, self.caught = "the model", False
+            words = (event.entry or {}).get("message", "")
+            return "ask", f"The model itself raises an error: {sentence(words)}"
+        if event.kind == "reply":
+            self.checked = False
+            self.reply_comes(event)
+            return "ask", self.replied(event)
+        if event.kind == "act":
+            self.checked = True
+            self.call = event.entry or self.trace.request(number)
+            return "act", ""
+        if event.kind == "result":
+            return "act", self.tool_gave(event)
+        if event.kind == "history":
+            return self.history_changed(event, before)
+        return "", ""
+
+    def first_line(self) -> int | None:
+        """Give the line of the `def` that is called: in a class, that of the method that runs first."""
+        if not self.source.lines:
+            return None
+        first = next((event.line for event in self.events if event.kind == "line"), 0)
+        function = self.source.function(first)
+        return function.lineno if function is not None else self.source.first_line
+
+    def reply_comes(self, event: Event) -> None:
+        entry = event.entry or {}
+        calls = calls_in(entry)
+        words = " + ".join(map(call_words, calls)) if calls else ""
+        if entry.get("type") == "answer":
+            words = f"answer {quoted(entry.get('text'), 60)}"
+        self.strip.aliases = {short_form(entry): short(words, VALUE_CHARS)} if words else {}
+        marks = ["repeat"] if self.same_as(event) else []
+        self.comes("model", entry_words({**entry, "role": "model"}), marks)
+        target = next(iter(targets(self.source.node(self.line or 0))), "")
+        if words and self.line:
+            self.values[self.line] = one_line(f"{target} = {words}" if target else words, VALUE_CHARS)
+
+    def comes(self, who: str, text: str, marks: list[str]) -> None:
+        """Keep a reply or a result until it stands in the history."""
+        self.coming = [one for one in self.coming if one["who"] != who or who == "tool"]
+        coming: dict[str, Any] = {"who": who, "text": short(text, 200), "recorded": False}
+        self.coming.append({**coming, "marks": marks} if marks else coming)
+
+    def tool_gave(self, event: Event) -> str:
+        call = code(call_words(self.call))
+        result = (event.entry or {}).get("result")
+        target = next(iter(targets(self.source.node(self.line or 0))), "")
+        is_error = entry_error(event.entry) is not None
+        self.comes("tool", entry_words(event.entry), ["error"] if is_error else [])
+        if event.text == "raised":
+            self.raised, self.caught = call, False
+            problem = entry_error(event.entry) or value_words(result)
+            words = f"{call} raises an error: {sentence(problem)}"
+            value = f"raises {one_line(problem, 60)}"
+        else:
+            words = f"{call} runs and gives {code(short(value_words(result), 80))}."
+            value = short(value_words(result), 60)
+            value = f"{target} = {value}" if target else value
+        if self.line and self.source.lines:
+            self.values[self.line] = one_line(value, VALUE_CHARS)
+        return words
+
+    def history_changed(self, event: Event, before: int) -> tuple[str, str]:
+        added = event.read or []
+        for entry in added:
+            self.is_recorded(entry)
+        if self.line and self.source.lines and added:
+            places = f"entry {event.entries + 1}"
+            places = places if len(added) == 1 else f"entries {event.entries + 1} to {self.length}"
+            self.values[self.line] = places
+        if event.entries < before:
+            return "record", self.history_rewritten(event.entries, before, added)
+        if not added:
+            return "", ""
+        if len(added) > 1:
+            word = "and" if len(added) == 2 else "to"
+            return "record", f"Entries {before + 1} {word} {self.length} are added to the history."
+        entry, place = added[0], f"entry {self.length}"
+        if calls_in(entry):
+            return "record", f"The request goes into the history as {place}."
+        if role_of(entry) == "tool":
+            return "record", self.result_recorded(entry, place)
+        if role_of(entry) == "model":
+            kind = "answer" if isinstance(entry, Mapping) and entry.get("type") == "answer" else "reply"
+            return "record", f"The {kind} goes into the history as {place}."
+        if before == 0 and self.trace.goal and self.trace.goal in value_words(entry):
+            return "record", f"The goal goes into the history as {place}: all that the model will know."
+        return "record", f"The loop adds {place}: {quoted(entry_words(entry))}."
+
+    def is_recorded(self, entry: Any) -> None:
+        """Take away what has now come into the history; an entry in a shape of its own ends all waiting."""
+        who = role_of(entry)
+        who = "model" if calls_in(entry) else who
+        for number, one in enumerate(self.coming):
+            if who == one["who"] or who not in ("model", "tool", "user"):
+                one["recorded"] = True
+                del self.coming[number]
+                return
+
+    def result_recorded(self, entry: Any, place: str) -> str:
+        if self.raised and entry_error(entry) is not None:
+            call, self.raised = self.raised, ""
+            turned = "The `except`" if self.caught else "The loop"
+            then = (
+                f"so the model will read it in step {self.step + 1}" if self.step < self.last_ask
+                else "but no further call is made to read it"
+            )  # fmt: skip
+            return f"{call} raised. {turned} turned it into a result, {then}. It is {place} of the history."
+        kind = "error" if entry_error(entry) is not None else "result"
+        return f"The {kind} goes into the history as {place}. {self.will_be_read()}"
+
+    def history_rewritten(self, kept: int, before: int, added: Sequence[Any]) -> str:
+        if not added:
+            return f"The history is cut: {before - kept} of {counted(before, 'entry', 'entries')} are gone."
+        if self.length == before and kept == before - 1:
+            return f"Entry {before} of the history is changed: {quoted(entry_words(added[0]))}."
+        new = f"It had {before} entries and has {self.length} now."
+        return f"The history is rewritten from entry {kept + 1} on. {new}"
+
+    def crashed(self, event: Event) -> str:
+        where = f"Line {self.line}" if self.line else "The loop"
+        return f"{where} raised {code(one_line(event.text, 200))}. Nothing caught it, so the run ends here."
+
+    # -- captions of lines
+
+    def line_caption(self, seen: Seen) -> tuple[str, str]:
+        """Say what a line does that neither asks, acts nor records, by what came next."""
+        if seen.kind == "except":
+            return self.except_head(seen)
+        move = ""
+        if seen.kind in ("if", "match", "case", "assert") or isinstance(seen.node, ast.While):
+            move = "" if self.checked or self.reply is None else "check"
+        if self.raised and self.caught and seen.kind == "" and not seen.calls[0]:
+            move = "act"  # still the error of the tool
+        if seen.kind == "loop" and not seen.calls[0] and not seen.escapes and seen.next_kind != "crash":
+            return move, self.loop_head(seen)
+        if seen.kind == "if" and move == "check":
+            words = self.check_of_type(seen)
+            if words:
+                return move, words
+        return move, what_happened(seen, self.changes(seen))
+
+    def changes(self, seen: Seen) -> str:
+        """Say what a line has set: "`cost` is now `9`"; "" = nothing that is known."""
+        if seen.calls[0]:
+            return ""
+        names = [*targets(seen.node), *self.vars]
+        told = {
+            name: f"{code(name)} is {'now ' if name in self.vars else ''}{code(self.strip.shown[name])}"
+            for name in names
+            if name in self.strip.shown
+        }
+        words = list(told.values())[:3]
+        return " and ".join(words) if len(words) < 3 else f"{words[0]}, {words[1]} and {words[2]}"
+
+    def except_head(self, seen: Seen) -> tuple[str, str]:
+        words = what_happened(seen, self.changes(seen))
+        if not self.raised or not words.startswith("The `except` catches the error."):
+            return "act" if self.raised else "", words
+        self.caught = True
+        move = "ask" if self.raised == "the model" else "act"
+        return move, words.replace("the error.", f"the error of {self.raised}. The run goes on.", 1)
+
+    def loop_head(self, seen: Seen) -> str:
+        head = own_lines(seen.node)[0] if seen.node is not None else seen.line
+        inside = seen.following is not None and self.source.inside(head, seen.following)
+        asks = any(self.source.inside(head, line) for line in self.asking)
+        changed = self.changes(seen)
+        used = f" {self.step} of {self.max_steps} steps are used." if self.max_steps and asks else ""
+        if isinstance(seen.node, ast.While):
+            if isinstance(seen.node.test, ast.Constant):
+                return f"A new round of the loop begins.{used}" if inside else what_happened(seen, changed)
+            return f"The loop looks whether to go round once more: {test_in_words(seen)}"
+        if not asks:
+            if inside:
+                return f"The loop takes the next one{f': {changed}' if changed else ''}."
+            went = f": {goes(seen)}" if seen.following is not None else ""
+            return f"There is no further one{went}." if seen.is_whole else "The loop takes the next one."
+        if inside:
+            return f"A new round of the loop begins{f': {changed}' if changed else ''}.{used}"
+        if seen.following is None and seen.next_kind == "ended":
+            return "The loop looks whether there is one more round."
+        if self.max_steps and self.step == self.max_steps:
+            return f"There is no further step: {self.step} of {self.max_steps} are used."
+        return f"There is no further round.{used}"
+
+    def check_of_type(self, seen: Seen) -> str:
+        """Say of the line that looks whether the reply is an answer what it found; "" for any other line."""
+        outcome = is_met(seen)
+        if (
+            outcome is None
+            or self.reply is None
+            or seen.following is None
+            or not self.source.looks_at_type(seen.line)
+        ):
+            return ""
+        calls = calls_in(self.reply)
+        if self.reply.get("type") == "answer" and outcome:
+            return f"Is the reply an answer? Yes: {goes(seen)}."
+        if calls and not outcome:
+            asked = code(call_words(calls[0]))
+            return f"Is the reply an answer? No, it requests {asked}, so the loop goes on."
+        return ""
