@@ -59,6 +59,7 @@ def played(number):
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("agentlib.course.quick_check", quick_check)
+        patch.chdir(LESSONS[number].parent)  # as a kernel does
         problems = run_cells(cells, skip_tags=("raises-exception",)).problems
     return Played(right, wrong, problems)
 
