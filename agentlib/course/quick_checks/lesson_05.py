@@ -3,6 +3,11 @@
 from agentlib.course.quick_checks.task import SmallTask, Wrong, call
 
 
+def total_read(steps: int, tokens_per_step: int) -> int:
+    """Add up what all calls read; `costs.tokens_read_total` has the formula."""
+    return sum(tokens_per_step * call for call in range(1, steps + 1))
+
+
 def shorten(text: str, max_chars: int) -> str:
     """Keep both ends of a text that is too long."""
     if len(text) <= max_chars:
