@@ -1,0 +1,157 @@
+"""The tasks of lesson 02: an act for wrong names, a model that reads, the smallest limit."""
+
+# mypy: allow-untyped-calls
+
+import re
+from typing import Any
+
+from agentlib.course.quick_checks.task import Made, SmallTask, Wrong, call
+from agentlib.labs import by_hand
+from agentlib.messages import Entry, answer, ask
+
+HEIGHTS = {"Elbrus": 5642}
+
+
+def height_of(mountain: str) -> int:
+    """Tell how high one mountain is, in metres."""
+    if mountain not in HEIGHTS:
+        raise LookupError(f'No mountain "{mountain}" on this map.')
+    return HEIGHTS[mountain]
+
+
+def width_of(river: str) -> int:
+    """Tell how wide one river is, in metres."""
+    return len(river)
+
+
+TOOLS = {"height_of": height_of, "width_of": width_of}
+
+
+def _named(result: Any) -> Any:
+    """The tools that an error names; another result as it is."""
+    if isinstance(result, dict) and "error" in result:
+        return [name for name in (*TOOLS, "No mountain") if name in str(result["error"])]
+    return result
+
+
+def reading_model(history: list[Entry]) -> Entry:
+    """Ask for North, mend the name after an error, ask for south, answer."""
+    results = [entry["result"] for entry in history if "result" in entry]
+    mugs = {one["warehouse"]: one["blue_mugs"] for one in results if "error" not in one}
+    if not results:
+        return ask("stock_level", warehouse="North")
+    if "error" in results[-1]:
+        return ask("stock_level", warehouse=history[-2]["input"]["warehouse"].lower())
+    if "south" not in mugs:
+        return ask("stock_level", warehouse="south")
+    return answer(f"{max(mugs, key=lambda name: mugs[name])} has more blue mugs.")
+
+
+def _after(*steps: tuple[str, Any]) -> list[Entry]:
+    """A history in which these warehouses were asked for, with what came: a number, or an error's words."""
+    history: list[Entry] = [{"role": "user", "text": "Which warehouse has more blue mugs?"}]
+    for name, got in steps:
+        found = {"error": got} if isinstance(got, str) else {"warehouse": name, "blue_mugs": got}
+        by_hand.record(history, ask("stock_level", warehouse=name), found)
+    return history
+
+
+def _kind(reply: Any) -> Any:
+    """Of a request the warehouse, of an answer the warehouses that it names."""
+    if not isinstance(reply, dict):
+        return reply
+    if "input" in reply:
+        return f"a request for {reply['input'].get('warehouse')}"
+    names = re.findall("north|south", str(reply.get("text")).lower())
+    return f"an answer that begins with {names[0]}" if names else "an answer that names no warehouse"
+
+
+class _Runs:
+    """Plays runs of a loop that needs so many steps; notes with which limits it was run."""
+
+    __name__ = "run"
+
+    def __init__(self, needed: int) -> None:
+        self.needed = needed
+
+    def __call__(self, max_steps: int) -> Entry:
+        if max_steps >= self.needed:
+            return {"answer": "done", "steps": self.needed, "stopped": "answered"}
+        return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+def smallest_limit(run: Any) -> int:
+    """Find the smallest max_steps with which a run is answered."""
+    limit = 1
+    while run(limit)["stopped"] != "answered":
+        limit += 1
+    return limit
+
+
+def _job(steps: int) -> Any:
+    return call(Made(lambda: _Runs(steps)), said=f"for a job of {steps} {'step' if steps == 1 else 'steps'}")
+
+
+ERROR = 'Unknown warehouse. Use "north" or "south".'
+
+TASKS = (
+    SmallTask(
+        name="02 act",
+        ours=by_hand.act,
+        cases=(
+            call(TOOLS, ask("height_of", mountain="Elbrus"), said="for a tool that works"),
+            call(
+                TOOLS,
+                ask("hight_of", mountain="Elbrus"),
+                look=_named,
+                said="for the unknown hight_of, looking for the names of the tools in the error",
+                hint="The model needs the names that it may use",
+            ),
+            call(
+                TOOLS,
+                ask("height_of", mountain="Olympus"),
+                look=_named,
+                said="for a tool that raises, looking for its words in the error",
+            ),
+        ),
+        wrong=(
+            Wrong(" There are: {', '.join(tools)}.", "", "it gave nothing, not height_of, width_of"),
+            Wrong("if name not in tools:", "if False:", "it gave nothing, not height_of, width_of"),
+            Wrong("str(problem)", '"failed"', "it gave nothing, not No mountain"),
+        ),
+    ),
+    SmallTask(
+        name="02 model",
+        ours=reading_model,
+        cases=(
+            call(_after(), look=_kind, said="with no result"),
+            call(_after(("North", ERROR)), look=_kind, said="after an error for North"),
+            call(_after(("North", ERROR), ("north", 12)), look=_kind, said="after 12 mugs in north"),
+            call(
+                _after(("north", 12), ("SOUTH", ERROR)),
+                look=_kind,
+                said="after an error for SOUTH",
+                hint="The name to mend is the one asked for last",
+            ),
+            call(
+                _after(("north", 12), ("south", 31)),
+                look=_kind,
+                said="after 12 in north and 31 in south",
+            ),
+        ),
+        wrong=(
+            Wrong("wrong.lower()", '"north"', "after an error for SOUTH, it gave"),
+            Wrong('if "error" in results[-1]:', "if False:", 'for south", not "a request for north"'),
+            Wrong("max(mugs", "min(mugs", 'begins with north", not'),
+        ),
+    ),
+    SmallTask(
+        name="02 limit",
+        ours=smallest_limit,
+        cases=(_job(3), _job(1), _job(7)),
+        wrong=(
+            Wrong("limit = 1", "limit = 4", "for a job of 3 steps, it gave 4, not 3"),
+            Wrong("return limit", "return limit - 1", "for a job of 3 steps, it gave 2, not 3"),
+        ),
+    ),
+)
