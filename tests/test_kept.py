@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import agentlib
 from agentlib.course import check, progress
 from agentlib.course._progress import keep_check
 from agentlib.course.exercises import EXERCISES, find_exercise
-from agentlib.views import quiz
+from agentlib.labs import blue_mugs
+from agentlib.views import predict, predicted, quiz, tracer
 from agentlib.views.quiz.answers import Answers
-from agentlib.views.quiz.questions import known_quizzes
+from agentlib.views.quiz.questions import QuestionError, known_quizzes
 from agentlib.views.store import EXERCISES as EXERCISE_KIND
 from agentlib.views.store import PREDICTIONS, QUIZZES, Store
 from tests.handwritten import run_agent
@@ -238,3 +240,56 @@ def test_final_tests_stand_in_the_order_of_their_seeds(tmp_path):
         line.split()[0] for line in str(progress(tmp_path)).splitlines() if line.startswith("final_test_")
     ]
     assert names == ["final_test_-1", "final_test_9", "final_test_10"]
+
+
+# --- predictions ------------------------------------------------------------------------------------
+
+
+def test_a_prediction_is_kept_and_said_once_the_outcome_is_known(tmp_path):
+    asked = predict("05 last call", "What does call 20 read?", 500, 10_000, folder=tmp_path)
+    assert [choice.text for choice in asked.questions[0].choices] == ["500", "10,000"]
+    assert str(predicted("05 last call", 10_000, folder=tmp_path)) == "It is 10,000. You made no prediction."
+    asked.widget.set_state({"picked": [0]})
+    asked.widget.set_state({"picked": [1]})  # thought again before looking
+    assert predict("05 last call", "?", 500, 10_000, folder=tmp_path).picked == [1]
+    line = str(predicted("05 last call", 10_000, folder=tmp_path))
+    assert line == "It is 10,000, as you predicted. In lesson 05 you predicted 1 of 1."
+
+
+def test_the_first_outcome_counts_and_lessons_are_counted_apart(tmp_path):
+    for name, guess in (("05 a", 0), ("05 b", 1), ("06 a", 1)):
+        predict(name, "?", "yes", "no", folder=tmp_path).pick([guess])
+        predicted(name, "yes", folder=tmp_path)
+    predict("05 b", "?", "yes", "no", folder=tmp_path).pick([0])  # after it was seen
+    line = str(predicted("05 b", "yes", folder=tmp_path))
+    assert line == "It is yes; you predicted no. In lesson 05 you predicted 1 of 2."
+    lines = str(progress(tmp_path)).splitlines()
+    assert [line.endswith("1 of 2") for line in lines if line.startswith("05_")] == [True]
+    assert [line.endswith("0 of 1") for line in lines if line.startswith("06_")] == [True]
+
+
+def test_a_prediction_tells_nothing_before_the_outcome(tmp_path):
+    asked = predict("05 a", "What comes `out`?", "yes", "no", folder=tmp_path)
+    assert str(asked) == "Predict: What comes `out`? yes / no"
+    page = asked._repr_mimebundle_()["text/html"]
+    assert "Right" not in page
+    assert "Answer" not in page
+    assert not any(choice["right"] for choice in asked.widget.questions[0]["choices"])
+
+
+@pytest.mark.parametrize("choices", [(), ("a",), ("a", "a"), (1, "1")])
+def test_a_prediction_needs_two_different_choices(choices):
+    with pytest.raises(QuestionError, match="two or more different choices"):
+        predict("05 a", "?", *choices)
+
+
+def test_a_players_prediction_is_counted_under_its_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENTLIB_DATA_DIR", str(tmp_path))
+    run = agentlib.run_agent(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL, max_steps=2)
+    shown = tracer(run, predict="02 two steps")
+    shown.live.player.guess = "step limit"
+    assert Store().read(PREDICTIONS, "02 two steps")["right"] is True
+    shown.live.player.guess = "answered"  # the end has been seen
+    assert Store().read(PREDICTIONS, "02 two steps")["right"] is True
+    tracer(run, predict=True).live.player.guess = "answered"
+    assert list(Store().all(PREDICTIONS)) == ["02 two steps"]

@@ -12,6 +12,7 @@ from agentlib.views import store
 from agentlib.views.describe import counted
 from agentlib.views.quiz import FINAL_NAME, PASS_MARK
 from agentlib.views.quiz.answers import Answers
+from agentlib.views.quiz.predictions import counted_predictions
 from agentlib.views.quiz.questions import known_quizzes, load_questions
 from agentlib.views.shown import Row, Shown, TableCell, joined_html, table, tag
 
@@ -86,9 +87,8 @@ def _exercise_row(name: str, kept: Mapping[str, Any]) -> list[TableCell | str]:
 
 
 def _predicted(lesson: str, predictions: Mapping[str, Mapping[str, Any]]) -> str:
-    right = [kept.get("right") for name, kept in predictions.items() if name[:2] == lesson[:2]]
-    settled = [each for each in right if isinstance(each, bool)]
-    return f"{sum(settled)} of {len(settled)}" if settled else "-"
+    right, known = counted_predictions(lesson, predictions)
+    return f"{right} of {known}" if known else "-"
 
 
 def _of(rows: Sequence[Row], one: str, many: str, state: str, words: str = "") -> str:

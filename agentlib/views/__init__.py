@@ -5,10 +5,11 @@ from typing import Any
 from agentlib.views import plots
 from agentlib.views.moving import moving
 from agentlib.views.quiz import quiz
+from agentlib.views.quiz.predictions import predict, predicted
 from agentlib.views.tables import history_table, run_table
 from agentlib.views.tracer import tracer
 
-__all__ = ["history_table", "moving", "plots", "quiz", "run_table", "tracer"]
+__all__ = ["history_table", "moving", "plots", "predict", "predicted", "quiz", "run_table", "tracer"]
 
 
 def __getattr__(name: str) -> Any:

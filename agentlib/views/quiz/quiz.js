@@ -28,7 +28,7 @@ class QuestionPart {
     this.question = question;
     this.verdict = make("div", { role: "status", class: "agentlib-verdict" });
     this.inside = make("div");
-    this.element = make("fieldset", {}, make("legend", {}, `${number}. `, ...parts(question.text)),
+    this.element = make("fieldset", {}, make("legend", {}, ...parts(quiz.title(number) + question.text)),
       ...shownLines(question.shown), this.inside, this.verdict);
     this.fill(number - 1, quiz);
   }
@@ -41,11 +41,13 @@ class QuestionPart {
 class ChoicePart extends QuestionPart {
   fill(at, quiz) {
     this.right = this.question.choices.findIndex((choice) => choice.right);
+    this.predicts = this.right < 0; // what comes out is seen elsewhere
     this.twice = quiz.model.get("tries") > 1 && this.question.choices.length > 2;
     this.buttons = this.question.choices.map((choice, place) => {
       const button = make("button", { type: "button", [GUARD]: "true" }, ...parts(choice.text));
       button.addEventListener("click", () => {
-        if (this.picked < 0) quiz.pick(at, place, this.twice && place !== this.right ? place : -1);
+        if (this.predicts) quiz.pick(at, place, -1);
+        else if (this.picked < 0) quiz.pick(at, place, this.twice && place !== this.right ? place : -1);
         else if (this.open && place !== this.first) quiz.pick(at, place, this.first);
       });
       return button;
@@ -62,13 +64,14 @@ class ChoicePart extends QuestionPart {
     this.buttons.forEach((button, place) => {
       button.setAttribute("aria-pressed", String(place === picked && !this.open));
       // Not `disabled`: that would throw the focus out of the quiz.
-      button.setAttribute("aria-disabled", String(this.done || (this.open && place === first)));
+      button.setAttribute("aria-disabled", String(!this.predicts && (this.done || (this.open && place === first))));
       button.querySelector(".agentlib-mark")?.remove();
       const mark = this.done && place === this.right ? " (right)" : place === first ? " (your first choice)"
         : this.done && place === picked ? " (your choice)" : "";
       if (mark) button.append(make("strong", { class: "agentlib-mark" }, mark));
     });
     if (picked < 0) return this.verdict.replaceChildren();
+    if (this.predicts) return this.verdict.replaceChildren(make("p", {}, strong("Noted. "), "Now run the cell that shows it."));
     if (this.open) {
       const words = `There is a second try: ${this.question.choices.length - 1} choices are left.`;
       return this.verdict.replaceChildren(make("p", {}, strong("Not this one. "), words));
@@ -145,7 +148,8 @@ class Quiz {
     this.again = make("button", { type: "button", [GUARD]: "true" }, "Try again");
     this.again.addEventListener("click", () => this.restart());
     this.problem = make("p", { role: "alert" });
-    const root = make("div", { class: "agentlib-quiz", role: "group", "aria-label": "Quiz" },
+    this.predicts = this.parts.every((part) => part.predicts);
+    const root = make("div", { class: "agentlib-quiz", role: "group", "aria-label": this.predicts ? "Prediction" : "Quiz" },
       ...this.parts.map((part) => part.element), this.score, this.again, this.problem);
     this.draw = () => this.show();
     this.names = ["picked", "first", "repairs", "problem"].map((name) => `change:${name}`);
@@ -154,6 +158,8 @@ class Quiz {
     this.show();
     this.fold(root, 40);
   }
+
+  title(number) { return this.model.get("questions").some((one) => one.repair || one.choices.some((choice) => choice.right)) ? `${number}. ` : "Predict: "; }
 
   close() {
     clearTimeout(this.folding);
@@ -196,6 +202,7 @@ class Quiz {
       if (part.state !== state) part.draw(picked[at], first[at], repairs[at]);
       part.state = state;
     });
+    this.score.hidden = this.predicts;
     const all = this.parts.length;
     const done = this.parts.filter((part) => part.done).length;
     const isRight = (part) => part.done && part.picked === (part.question.repair ? 1 : part.right);
@@ -206,7 +213,7 @@ class Quiz {
     const passed = right >= mark * all ? "passed" : `not passed yet, it takes ${Math.round(100 * mark)}%`;
     this.score.textContent = done < all ? `${done} of ${all} answered, ${right} right so far${how}.`
       : `${right} of ${all} right (${Math.round((100 * right) / all)}%)${how}: ${passed}. ${this.model.get("closing")}`.trim();
-    this.again.hidden = !picked.some((place) => place >= 0) && !repairs.some((repair) => repair?.tried);
+    this.again.hidden = this.predicts || !picked.some((place) => place >= 0) && !repairs.some((repair) => repair?.tried);
     this.problem.textContent = this.model.get("problem");
   }
 

@@ -9,6 +9,7 @@ from agentlib._json import whole_number
 from agentlib._run import Run
 from agentlib.messages import describe
 from agentlib.trace import Trace
+from agentlib.views.quiz.predictions import keep_prediction
 from agentlib.views.shown import display_both
 from agentlib.views.tracer.static import static_tracer
 from agentlib.watch import watch
@@ -24,10 +25,12 @@ class Tracer:
 
     traces: names and traces; one alone has the name "". live: the player with its slider; None where widgets
     are not installed. static: the same frames as tables, in HTML and in text, for places without widgets.
+    predict: True, or a name such as "02 two steps" under which it is kept whether the guess was right.
     """
 
-    def __init__(self, traces: Mapping[str, Trace], *, predict: bool = False, **live: Any) -> None:
+    def __init__(self, traces: Mapping[str, Trace], *, predict: bool | str = False, **live: Any) -> None:
         self.traces = dict(traces)
+        name, predict = (predict, True) if isinstance(predict, str) else ("", predict)
         # The table keeps showing this run when the slider has run the loop again, so it says which run it is.
         title = {"title": f"All frames of the run with max_steps={live['max_steps']}"} if live else {}
         self.static = static_tracer(self.traces, predict=predict, **title)
@@ -36,6 +39,12 @@ class Tracer:
             from agentlib.views.tracer.live import Live
 
             self.live = Live(self.traces, predict=predict, **live)
+            if name:
+                self.live.player.observe(lambda change: self._guessed(name, change["new"]), names="guess")
+
+    def _guessed(self, name: str, guess: str) -> None:
+        if guess:  # "" = the question stands open again
+            keep_prediction(name, guess == (next(iter(self.live.traces.values())).stopped or "returned"))
 
     @property
     def trace(self) -> Trace:
@@ -69,7 +78,7 @@ def tracer(
     goal: str | None = None,
     max_steps: int = 10,
     *,
-    predict: bool = False,
+    predict: bool | str = False,
     **options: Any,
 ) -> Tracer:
     """Show a run frame by frame: `tracer(run)`, or `tracer(loop, make_model, tools, goal)` with a slider.
