@@ -53,7 +53,7 @@ def shown_how_it_ends(rng: Random) -> FinalTask:
         f"The model asks for the weather of {cities} cities, one at each call, and then it answers. "
         f"`max_steps` is {max_steps}. What does the loop return?"
     )
-    return choose(rng, text, numbered(LOOP), (words(reason, steps, entries), why), wrong, "loop")
+    return choose(rng, text, numbered(LOOP), (words(reason, steps, entries), why), wrong, "loop-words")
 
 
 def shown_what_it_knows(rng: Random) -> FinalTask:

@@ -101,7 +101,7 @@ def shown_what_was_never_read(rng: Random) -> FinalTask:
         ("all but the last one", "Each call reads the whole history, not only what is new."),
     ]
     text = f"A run with `max_steps={max_steps}` left this history. It ended with `{run.stopped}`. Which result has the model never read?"
-    return choose(rng, text, told(run.history), right, wrong, "two-steps-seen")
+    return choose(rng, text, told(run.history), right, wrong, "limit-words")
 
 
 def repair_the_error(rng: Random) -> FinalTask:
@@ -138,5 +138,5 @@ def act(tools, call):
     return mend(
         "A model writes the same wrong name at every call, although the tool's error says which names there are. Mend one line.",
         code, (5, 'return {"error": str(problem)}'),
-        "The model can mend only what it gets to read: the tool's own words.", judge, "no-try-words",
+        "The model can mend only what it gets to read: the tool's own words.", judge, "act-words",
     )  # fmt: skip
