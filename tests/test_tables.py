@@ -274,3 +274,9 @@ def test_numbers_stand_to_the_right_in_both_forms():
     rows = [["a", TableCell("7", number=True)], ["b", TableCell("1,234", number=True)]]
     assert text_table("t", ("", "n"), rows).splitlines()[3:] == ["a      7", "b  1,234"]
     assert html_table("t", ("", "n"), rows).count("text-align:right") == 2
+
+
+def test_a_part_of_a_history_keeps_its_numbers():
+    entries = [{"role": "user", "text": f"Entry {number}."} for number in range(52, 55)]
+    shown = history_table(entries, first=52).text
+    assert re.findall(r"^ *(\d+)  user", shown, re.MULTILINE) == ["52", "53", "54"]

@@ -16,20 +16,21 @@ from agentlib.views.shown import Shown, TableCell, table
 __all__ = ["RunFigures", "figures", "history_cells", "history_of", "history_table", "repeats_in", "run_table"]
 
 
-def history_table(history: object, title: str | None = None) -> Shown:
+def history_table(history: object, title: str | None = None, *, first: int = 1) -> Shown:
     """Show a history as a table: who wrote each entry, and what it holds; repeats and errors are marked.
 
     history: a list of entries, a `Run`, a `Trace`, or a dict with "history" that your own loop returned.
-    title: None = the number of entries. Raises TypeError for anything else.
+    title: None = the number of entries. first: the number of the first entry, if it is a part of a history.
+    Raises TypeError for anything else.
     """
     entries = history_of(history)
     title = f"History: {counted(len(entries), 'entry', 'entries')}" if title is None else visible(title)
     heads = ("#", "who", "content")
-    return table(title, heads, history_cells(entries, repeats_in(entries)))
+    return table(title, heads, history_cells(entries, repeats_in(entries), first=first))
 
 
 def history_cells(
-    entries: Sequence[Any], repeats: Sequence[int], new: Sequence[int] = ()
+    entries: Sequence[Any], repeats: Sequence[int], new: Sequence[int] = (), first: int = 1
 ) -> list[list[TableCell | str]]:
     """Make the rows of a history table. repeats, new: places (from 0) that are marked so."""
     rows: list[list[TableCell | str]] = []
@@ -37,7 +38,7 @@ def history_cells(
         marks = [word for word, places in (("repeat", repeats), ("new", new)) if place in places]
         if entry_error(entry) is not None:
             marks.append("error")
-        number = TableCell(str(place + 1), number=True)
+        number = TableCell(str(first + place), number=True)
         rows.append([number, role_of(entry), TableCell(entry_words(entry), tuple(marks))])
     return rows
 
