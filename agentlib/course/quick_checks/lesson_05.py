@@ -69,7 +69,7 @@ TASKS = (
         wrong=(
             Wrong("text[-half:]", '""', "from 'START' to 'END'"),
             Wrong("<= max_chars", "< max_chars", "for a text that just fits"),
-            Wrong("(max_chars - 5) // 2", "max_chars // 2", "it gave 45 characters"),
+            Wrong("(max_chars - 5) // 2", "max_chars // 2", "45 characters, from"),
         ),
     ),
     SmallTask(

@@ -52,7 +52,7 @@ TASKS = (
         wrong=(
             Wrong("3600", "60", "for an hour of 60 calls"),
             Wrong("/ seconds_per_call", "* seconds_per_call", "for an hour of 60 calls"),
-            Wrong("/ 1_000_000", "", "it gave 120000000.00 dollars"),
+            Wrong("/ 1_000_000", "", "120000000.00 dollars"),
         ),
     ),
     SmallTask(
