@@ -7,9 +7,9 @@ from agentlib.views.moving import moving
 from agentlib.views.quiz import quiz
 from agentlib.views.quiz.predictions import predict, predicted
 from agentlib.views.tables import history_table, run_table
-from agentlib.views.tracer import tracer
+from agentlib.views.tracer import save_page, tracer
 
-__all__ = ["history_table", "moving", "plots", "predict", "predicted", "quiz", "run_table", "tracer"]
+__all__ = ["history_table", "moving", "plots", "predict", "predicted", "quiz", "run_table", "save_page", "tracer"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,6 @@
-// Keeps JupyterLab's own keys away from the widgets beside this one, gives nameless sliders a name, and folds the
-// static form beneath them.
+// Keeps JupyterLab's own keys away from the widgets beside this one, gives nameless sliders a name, folds the
+// static form beneath them, and says what a slider alone keeps to itself: that its kernel has gone, and why a
+// number that was typed is not taken.
 //
 // With the focus on a slider, JupyterLab would still take "d d" as "delete this cell". It leaves an element
 // alone only if that very element carries the attribute below; on an ancestor the attribute does nothing.
@@ -19,7 +20,60 @@ function nameSliders(place) {
   }
 }
 
-function guardPlace(place) {
+const sliderOf = (element) => element.closest(".widget-slider, .jupyter-widget-slider");
+
+function note(words, kind) {
+  const element = document.createElement("p");
+  element.className = `agentlib-guard-note agentlib-guard-${kind}`;
+  element.setAttribute("role", "status");
+  element.textContent = words;
+  return element;
+}
+
+// A slider takes the nearest number that it has, and nothing at all for what is no number. It says neither.
+function watchTyping(place) {
+  const typed = (event) => {
+    const readout = event.target.closest?.(".widget-readout");
+    if (!readout || (event.type === "keydown" && event.key !== "Enter")) return;
+    const wanted = readout.textContent.trim();
+    const slider = sliderOf(readout);
+    setTimeout(() => {
+      slider.querySelector(".agentlib-guard-typed")?.remove();
+      const taken = readout.textContent.trim();
+      if (!wanted || Number(wanted.replaceAll(",", "")) === Number(taken.replaceAll(",", ""))) return;
+      const handle = slider.querySelector(".noUi-handle");
+      const [least, most] = ["aria-valuemin", "aria-valuemax"].map((name) => Number(handle?.getAttribute(name)));
+      const name = slider.querySelector(".widget-label")?.textContent?.trim() || "This slider";
+      slider.append(note(`${wanted.slice(0, 20)} is not taken: ${name} is a whole number from ${least} to ${most}.`, "typed"));
+    }, 50);
+  };
+  place.addEventListener("keydown", typed, { capture: true });
+  place.addEventListener("focusout", typed, { capture: true });
+  return () => {
+    place.removeEventListener("keydown", typed, { capture: true });
+    place.removeEventListener("focusout", typed, { capture: true });
+  };
+}
+
+// Jupyter marks the view of every widget whose kernel has gone, this one too.
+function watchKernel(el, place) {
+  const look = () => {
+    const gone = el.classList.contains("jupyter-widgets-disconnected");
+    for (const slider of place.querySelectorAll(".widget-slider, .jupyter-widget-slider")) {
+      const shown = slider.querySelector(".agentlib-guard-gone");
+      if (!gone) shown?.remove();
+      else if (!shown) slider.append(note("The kernel was restarted or is gone: run this cell again to use this slider.", "gone"));
+    }
+  };
+  const observer = new MutationObserver(look);
+  observer.observe(el, { attributes: true, attributeFilter: ["class"] });
+  look();
+  return () => observer.disconnect();
+}
+
+function guardPlace(place, el) {
+  const stopTyping = watchTyping(place);
+  const stopKernel = watchKernel(el, place);
   const guardTarget = (event) => event.target.setAttribute(GUARD, "true");
   const observer = new MutationObserver(() => nameSliders(place));
   place.addEventListener("focusin", guardTarget);
@@ -28,6 +82,8 @@ function guardPlace(place) {
   return () => {
     place.removeEventListener("focusin", guardTarget);
     observer.disconnect();
+    stopTyping();
+    stopKernel();
   };
 }
 
@@ -48,7 +104,7 @@ function render({ el }) {
   const settle = () => {
     const place = el.closest(PLACES) ?? (tries > 40 ? el.parentElement : null);
     if (place) {
-      release = guardPlace(place);
+      release = guardPlace(place, el);
       fold(place, 40);
     } else if (tries++ < 60) timer = setTimeout(settle, 50);
   };

@@ -13,7 +13,10 @@ HANDLE = "#1976d2"
 
 
 class Guard(anywidget.AnyWidget):
-    """Shows nothing. Guards every widget in the same output, names sliders and lets their focus be seen."""
+    """Shows nothing of its own. Guards every widget in its output, names sliders, lets their focus be seen.
+
+    It says so where a slider no longer reaches Python, and why a number that was typed is not taken.
+    """
 
     _esm = Path(__file__).parent / "guard.js"
     _css = Path(__file__).parent / "guard.css"
@@ -22,6 +25,7 @@ class Guard(anywidget.AnyWidget):
 def guarded(*widgets: Any) -> ipywidgets.VBox:
     """Put widgets beneath each other, guarded, with sliders whose handle stands out in both themes."""
     for widget in widgets:
-        if isinstance(widget, ipywidgets.IntSlider):
-            widget.style.handle_color = HANDLE
+        for slider in (widget, *getattr(widget, "children", ())):
+            if isinstance(slider, ipywidgets.IntSlider):
+                slider.style.handle_color = HANDLE
     return ipywidgets.VBox([*widgets, Guard()])

@@ -162,7 +162,7 @@ class PlayerPart:
 
     @property
     def line(self) -> str:
-        return str(self.root.locator(".agentlib-code li[aria-current]").inner_text())
+        return str(self.root.locator(".agentlib-code li[aria-current] .agentlib-source").inner_text())
 
     def rows(self, run: int = 0) -> list[str]:
         return list(self.root.locator(".agentlib-run").nth(run).locator("tbody tr").all_inner_texts())

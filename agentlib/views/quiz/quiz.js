@@ -155,6 +155,10 @@ class Quiz {
     this.names = ["picked", "first", "repairs", "problem"].map((name) => `change:${name}`);
     this.names.forEach((name) => model.on(name, this.draw));
     host.append(root);
+    // Jupyter marks the view of a widget whose kernel has gone.
+    this.watcher = new MutationObserver(() => this.show());
+    this.watcher.observe(host, { attributes: true, attributeFilter: ["class"] });
+    this.gone = () => host.classList.contains("jupyter-widgets-disconnected");
     this.show();
     this.fold(root, 40);
   }
@@ -163,6 +167,7 @@ class Quiz {
 
   close() {
     clearTimeout(this.folding);
+    this.watcher.disconnect();
     this.names.forEach((name) => this.model.off(name, this.draw));
   }
 
@@ -214,7 +219,8 @@ class Quiz {
     this.score.textContent = done < all ? `${done} of ${all} answered, ${right} right so far${how}.`
       : `${right} of ${all} right (${Math.round((100 * right) / all)}%)${how}: ${passed}. ${this.model.get("closing")}`.trim();
     this.again.hidden = this.predicts || !picked.some((place) => place >= 0) && !repairs.some((repair) => repair?.tried);
-    this.problem.textContent = this.model.get("problem");
+    this.problem.textContent = this.gone() ? "The kernel was restarted or is gone, so your answers are not kept. Run this cell again."
+      : this.model.get("problem");
   }
 
   // The same questions stand as text in the output below. Where the quiz runs, that text is folded.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from inspect import signature
+from time import perf_counter
 from typing import Any
 
 from agentlib._json import whole_number
@@ -11,13 +12,13 @@ from agentlib.messages import describe
 from agentlib.trace import Trace
 from agentlib.views.quiz.predictions import keep_prediction
 from agentlib.views.shown import display_both
+from agentlib.views.tracer.page import save_page, traces_of
+from agentlib.views.tracer.rerun import Rerun
 from agentlib.views.tracer.static import static_tracer
-from agentlib.watch import watch
-from agentlib.watch.what_if import fork
 
-__all__ = ["Tracer", "tracer"]
+__all__ = ["Tracer", "save_page", "tracer"]
 
-PLAYER_WORDS = "The player stands here where widgets run. The same frames as a table:"
+PLAYER_WORDS = "Run this cell to get the player. The same frames as a table:"
 
 
 class Tracer:
@@ -90,12 +91,8 @@ def tracer(
     predict: how the run ends stays hidden until a guess is made.
     Raises TypeError if something is missing, ValueError for a wrong max_steps.
     """
-    if isinstance(what, (Run, Trace)):
-        return Tracer({"": _trace_of(what)}, predict=predict)
-    if isinstance(what, Mapping):
-        if not what:
-            raise ValueError("tracer needs at least one run, but got none.")
-        return Tracer({str(name): _trace_of(one) for name, one in what.items()}, predict=predict)
+    if isinstance(what, (Run, Trace, Mapping)):
+        return Tracer(traces_of(what, "tracer shows"), predict=predict)
     if not callable(what):
         raise TypeError(f"tracer shows a Run, a Trace or a loop (a function), but got {describe(what)}.")
     if not callable(make_model):
@@ -104,15 +101,11 @@ def tracer(
     if tools is None or goal is None:
         raise TypeError("tracer(loop, make_model, tools, goal) also needs the tools and the goal.")
     whole_number("max_steps", max_steps)
-    loop, model_maker = what, make_model
-
-    def rerun(steps: int) -> Trace:
-        return watch(loop, model_maker(), tools, goal, max_steps=steps, **options)
-
-    def what_if(trace: Trace, at_step: int, **change: Any) -> Trace:
-        return fork(loop, model_maker, tools, goal, trace, at_step, **change, **options)
-
-    return Tracer({"": rerun(max_steps)}, predict=predict, max_steps=max_steps, rerun=rerun, fork=what_if)
+    rerun = Rerun(what, make_model, tools, goal, **options)
+    start = perf_counter()
+    trace = rerun.run(max_steps)
+    seconds = perf_counter() - start
+    return Tracer({"": trace}, predict=predict, max_steps=max_steps, rerun=rerun, seconds=seconds)
 
 
 def _makes_models(make_model: Callable[..., Any]) -> None:
@@ -128,11 +121,3 @@ def _makes_models(make_model: Callable[..., Any]) -> None:
             "tracer makes a fresh model for each run: pass the function that makes a model, without brackets "
             f"(model, not model()), but make_model was {describe(make_model)}."
         ) from None
-
-
-def _trace_of(run: object) -> Trace:
-    if isinstance(run, Run):
-        return run.trace
-    if isinstance(run, Trace):
-        return run
-    raise TypeError(f"What stands side by side are Runs and Traces, but one was {describe(run)}.")

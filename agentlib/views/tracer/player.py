@@ -1,6 +1,7 @@
 """The player: a widget that plays the frames of one or several runs in the browser."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ class Player(anywidget.AnyWidget):
     """Plays timelines (see `timeline`), all by the same controls. Stepping happens in the browser alone.
 
     timelines: what is played. frame: the number of the frame that is shown, from 1; may be linked to other
-    widgets. guess: the stop reason that the learner picked; "" = none yet.
-    label: its name for screen readers.
+    widgets. Several runs go on together step by step, and a frame is then one for each of them.
+    guess: the stop reason that the learner picked; "" = none yet. label: its name for screen readers.
     can_fork: the form for changing a reply or a result is shown. problem: what was wrong with that form.
+    stale: what was defined anew since the run; "" = nothing.
     """
 
     _esm = HERE / "player.js"
@@ -30,11 +32,12 @@ class Player(anywidget.AnyWidget):
     label = traitlets.Unicode("Tracer").tag(sync=True)
     can_fork = traitlets.Bool(False).tag(sync=True)
     problem = traitlets.Unicode("").tag(sync=True)
+    stale = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, timelines: list[dict[str, Any]], **options: Any) -> None:
-        super().__init__(timelines=timelines, **options)
-        self._change: Callable[[dict[str, Any]], None] | None = None
-        self._one_run: Callable[[], None] | None = None
+        start = timelines[0].get("start", 1) if timelines else 1
+        super().__init__(**{"timelines": timelines, "frame": start, **options})
+        self._wishes: dict[str, Callable[[Mapping[str, Any]], None]] = {}
         self.on_msg(self._message)
 
     @traitlets.validate("frame")
@@ -43,19 +46,26 @@ class Player(anywidget.AnyWidget):
 
     @property
     def last(self) -> int:
-        """The number of the last frame of the longest timeline."""
-        return max(1, *(len(timeline["frames"]) for timeline in self.timelines))
+        """The number of the last frame."""
+        return last_frame(self.timelines)
 
-    def on_change(self, handler: Callable[[dict[str, Any]], None]) -> None:
-        """Call `handler` with what the form asks to change: step, kind, call, text."""
-        self._change = handler
-
-    def on_one_run(self, handler: Callable[[], None]) -> None:
-        """Call `handler` when the learner wants to see one run alone again."""
-        self._one_run = handler
+    def on_wish(self, name: str, handler: Callable[[Mapping[str, Any]], None]) -> None:
+        """Call `handler` with what the browser sends when the learner asks for `name`, such as "fork"."""
+        self._wishes[name] = handler
 
     def _message(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        if isinstance(content, dict) and content.get("do") == "fork" and self._change is not None:
-            self._change(content)
-        elif isinstance(content, dict) and content.get("do") == "one run" and self._one_run is not None:
-            self._one_run()
+        name = content.get("do") if isinstance(content, dict) else None
+        handler = self._wishes.get(name) if isinstance(name, str) else None
+        if handler is None:
+            return
+        try:
+            handler(content)
+        finally:
+            self.send({"done": name})
+
+
+def last_frame(timelines: Sequence[Mapping[str, Any]]) -> int:
+    """Count the frames of timelines that go on together: in each step as many as the run with most has."""
+    counts = [Counter(frame["step"] for frame in timeline["frames"]) for timeline in timelines]
+    steps = {step for count in counts for step in count}
+    return max(1, sum(max(count[step] for count in counts) for step in steps))

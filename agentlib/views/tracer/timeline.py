@@ -1,8 +1,10 @@
 """A trace as the player gets it: plain data, sent to the browser once."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
+from agentlib.costs import estimate_tokens
 from agentlib.messages import calls_in, json_ready, short
 from agentlib.trace import Trace
 from agentlib.views.describe import call_words, entry_error, entry_words, role_of, visible
@@ -84,6 +86,8 @@ def _version(version: Version) -> dict[str, Any]:
         "who": role_of(version.entry),
         "text": short(words, SHORT_CHARS),
     }
+    if isinstance(version.entry, Mapping):
+        data["tokens"] = estimate_tokens(version.entry)
     if len(words) > SHORT_CHARS:
         data["whole"] = words[:WHOLE_CHARS]
         data["chars"] = len(words)
