@@ -18,7 +18,7 @@ from agentlib.views.tracer.static import static_tracer
 
 __all__ = ["Tracer", "save_page", "tracer"]
 
-PLAYER_WORDS = "Run this cell to get the player. The same frames as a table:"
+PLAYER_WORDS = "The player stands here where widgets run. The same frames as a table:"
 
 
 class Tracer:
