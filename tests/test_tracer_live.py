@@ -62,6 +62,20 @@ def test_long_values_are_sent_short_with_the_whole_beside_them_and_a_megabyte_is
     assert all(len(change["json"]) <= EDIT_CHARS for change in shown["changes"])
 
 
+def test_each_entry_has_its_tokens_and_one_of_an_odd_shape_too():
+    run = mugs()
+    sizes = [versions[0]["tokens"] for versions in timeline(run.trace)["places"]]
+    assert sum(sizes[:3]) == timeline(run.trace)["calls"][1]
+
+    def odd(model, tools, goal, max_steps=10):
+        history = [{"role": "user", "text": 5}, {"type": "tool", "tool": 3, "input": "x"}, "text", user(goal)]
+        history.append(model(history))
+
+    shown = timeline(watch(odd, blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL))
+    assert all(versions[-1]["tokens"] >= 1 for versions in shown["places"])
+    assert len(shown["places"]) == 5
+
+
 def test_the_cell_shows_the_player_and_beneath_it_the_static_form(monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda value, **options: shown.append(value))

@@ -246,7 +246,7 @@ def test_every_button_does_what_its_name_says(lab: Lab) -> None:
         ("Last frame", 31),
         ("Previous line", 30),
         ("Previous step", 20),
-        ("Next step", 28),
+        ("Next step", 27),
         ("Next step", 31),
         ("First frame", 1),
         ("Next line", 2),
@@ -419,8 +419,8 @@ def test_markup_in_values_is_text_and_never_runs(lab: Lab) -> None:
 
 def test_the_static_form_stands_beneath_and_is_folded_where_the_player_runs(lab: Lab) -> None:
     tables = lab.page.locator("details.agentlib-static")
-    assert tables.count() == 7
-    assert [tables.nth(place).evaluate("e => e.open") for place in range(7)] == [False] * 7
+    assert tables.count() == 8
+    assert [tables.nth(place).evaluate("e => e.open") for place in range(8)] == [False] * 8
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])

@@ -1,13 +1,12 @@
 """A trace as the player gets it: plain data, sent to the browser once."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from agentlib.costs import estimate_tokens
+from agentlib.costs import entry_tokens, text_tokens
 from agentlib.messages import calls_in, json_ready, short
 from agentlib.trace import Trace
-from agentlib.views.describe import call_words, entry_error, entry_words, role_of, visible
+from agentlib.views.describe import call_words, entry_error, entry_words, role_of, value_words, visible
 from agentlib.views.frames import Frame, Version, frames, left_out, source_of, tokens_per_call
 from agentlib.views.shown import SHORT_CHARS, WHOLE_CHARS
 from agentlib.views.tracer.predict import choices, open_frames, verdict
@@ -85,9 +84,8 @@ def _version(version: Version) -> dict[str, Any]:
         "frame": version.frame,
         "who": role_of(version.entry),
         "text": short(words, SHORT_CHARS),
+        "tokens": _tokens(version.entry),
     }
-    if isinstance(version.entry, Mapping):
-        data["tokens"] = estimate_tokens(version.entry)
     if len(words) > SHORT_CHARS:
         data["whole"] = words[:WHOLE_CHARS]
         data["chars"] = len(words)
@@ -97,6 +95,14 @@ def _version(version: Version) -> dict[str, Any]:
     if marks:
         data["marks"] = marks
     return data
+
+
+def _tokens(entry: Any) -> int:
+    """Estimate what a model reads of an entry; one in a shape of its own counts by its words."""
+    try:
+        return entry_tokens(entry)
+    except (TypeError, AttributeError):
+        return text_tokens(value_words(entry))
 
 
 def _question(trace: Trace, all_frames: list[Frame]) -> dict[str, Any]:
