@@ -9,7 +9,17 @@ from agentlib.views.quiz.predictions import predict, predicted
 from agentlib.views.tables import history_table, run_table
 from agentlib.views.tracer import save_page, tracer
 
-__all__ = ["history_table", "moving", "plots", "predict", "predicted", "quiz", "run_table", "save_page", "tracer"]
+__all__ = [
+    "history_table",
+    "moving",
+    "plots",
+    "predict",
+    "predicted",
+    "quiz",
+    "run_table",
+    "save_page",
+    "tracer",
+]
 
 
 def __getattr__(name: str) -> Any:
