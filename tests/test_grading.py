@@ -782,9 +782,9 @@ def test_what_is_in_bubblewrap_ends_when_the_grader_is_killed(root):
 # --- the filter for system calls
 
 
-def run_filter(program, machine, number, argument=0):
+def run_filter(program, machine, number, argument=0, fourth=0):
     """Run a filter as the kernel does: a small machine with one register."""
-    data = struct.pack("=iIQ6Q", number, machine, 0, argument, 0, 0, 0, 0, 0)
+    data = struct.pack("=iIQ6Q", number, machine, 0, argument, 0, 0, fourth, 0, 0)
     steps = [struct.unpack_from("=HBBI", program, at) for at in range(0, len(program), 8)]
     at, register = 0, 0
     while True:
@@ -819,6 +819,71 @@ ALLOW, EPERM, ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
 )
 def test_the_filter_lets_through_what_programs_need(number, argument, answer):
     assert run_filter(call_filter("x86_64"), X86, number, argument) == answer
+
+
+@pytest.mark.parametrize(("machine", "audit", "column"), [("x86_64", X86, 0), ("aarch64", 0xC00000B7, 1)])
+@pytest.mark.parametrize(
+    ("numbers", "argument", "fourth", "answer"),
+    [
+        ((9, 222), 0, 0x22, ALLOW),  # mmap of memory of one's own
+        ((9, 222), 0, 0x01, ALLOW),  # of a file, shared
+        ((9, 222), 0, 0x21, EPERM),  # of memory that is shared
+        ((9, 222), 0, 0x23, EPERM),  # the same in its newer form
+        ((41, 198), 1, 0, ALLOW),  # a socket in a file
+        ((41, 198), 2, 0, ALLOW),  # of the network
+        ((41, 198), 40, 0, 0x00050061),  # AF_VSOCK: it reaches the machine's host
+        ((41, 198), 38, 0, 0x00050061),  # AF_ALG
+        ((53, 199), 1, 0, ALLOW),  # a pair
+        ((53, 199), 30, 0, 0x00050061),
+        ((203, 122), 0, 0, EPERM),  # to other processors
+    ],
+)
+def test_the_filter_looks_at_what_a_call_is_asked_for(
+    machine, audit, column, numbers, argument, fourth, answer
+):
+    assert run_filter(call_filter(machine), audit, numbers[column], argument, fourth) == answer
+
+
+HOLDS = """
+import ctypes, mmap, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(reach):
+    try:
+        reach()
+        return "done"
+    except OSError as problem:
+        return type(problem).__name__
+def zero():
+    with open("/dev/zero", "r+b") as file:
+        return mmap.mmap(file.fileno(), 10_000)
+def f():
+    return {
+        "shared": tried(lambda: mmap.mmap(-1, 10_000)),
+        "zero": tried(zero),
+        "own": tried(lambda: mmap.mmap(-1, 10_000, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)),
+        "vsock": tried(lambda: socket.socket(40, socket.SOCK_STREAM)),
+        "alg": tried(lambda: socket.socket(38, socket.SOCK_SEQPACKET)),
+        "unix": tried(socket.socketpair),
+        "inet": tried(lambda: socket.socket().close()),
+        "processors": tried(lambda: os.sched_setaffinity(0, {0})),
+    }
+"""
+
+
+@pytest.mark.skipif(bool(BACKENDS[0].available()), reason=f"bubblewrap {BACKENDS[0].available()}")
+def test_no_memory_that_nobody_counts_and_no_socket_past_the_namespaces_in_bubblewrap(root):
+    with started(root, BACKENDS[0]) as child:
+        run(child, HOLDS, "f")
+        assert call(child, "f")["returned"] == {
+            "shared": "PermissionError",
+            "zero": "PermissionError",
+            "own": "done",
+            "vsock": "OSError",
+            "alg": "OSError",
+            "unix": "done",
+            "inet": "done",
+            "processors": "PermissionError",
+        }
 
 
 def test_the_filter_refuses_calls_of_another_architecture_and_is_not_made_for_unknown_ones():

@@ -316,6 +316,51 @@ BOMBS = (
     ),
 )
 
+SHARED = """
+import mmap, os
+def hold(flags):
+    kept = []
+    for _ in range(4):
+        if not os.fork():
+            try:
+                shared = mmap.mmap(-1, 4 * 10**8, flags)
+                for at in range(0, len(shared), 4096):
+                    shared[at] = 1
+                shared.madvise(mmap.MADV_DONTNEED)
+            finally:
+                os._exit(0)
+"""
+
+REACHES = (
+    honest(
+        "shared memory that no look shows",
+        f"{SHARED}hold(mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)\nmmap.mmap(-1, 4096)",
+        needs=["space"],
+        said="PermissionError",
+    ),
+    honest(
+        "memory mapped of a device",
+        "import mmap\nwith open('/dev/zero', 'r+b') as f:\n    mmap.mmap(f.fileno(), 4096)",
+        needs=["space"],
+    ),
+    honest(
+        "busy in many processes",
+        "import os\nfor _ in range(8):\n    if not os.fork():\n        while True:\n            pass",
+        needs=["forks"],
+    ),
+    cheat(
+        "a socket to the machine's host",
+        if_it_can("import socket\nreturn bool(socket.socket(40, socket.SOCK_STREAM))"),
+        needs=["network", "space"],
+    ),
+    cheat(
+        "goes to the other processors",
+        if_it_can("os.sched_setaffinity(0, range(os.cpu_count()))\nreturn True"),
+        needs=["network", "space"],
+    ),
+    honest("calls that IPython alone understands", ",f a\n" * 15_000, said="invalid syntax"),
+)
+
 OUTPUT = (
     honest("200 MB of output", "for _ in range(200):\n    print('a' * 999_999)", said="200 MB"),
     honest(
@@ -599,4 +644,4 @@ HONEST_ONES = (
     honest("asks a person", "name = input('Your name?')", said="input()"),
 )
 
-CASES = (*HONEST_ONES, *TIME, *ENDS, *BOMBS, *OUTPUT, *CELLS, *CHEATS, *BORDERS)
+CASES = (*HONEST_ONES, *TIME, *ENDS, *BOMBS, *REACHES, *OUTPUT, *CELLS, *CHEATS, *BORDERS)

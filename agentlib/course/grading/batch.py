@@ -25,6 +25,7 @@ from typing import Any
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.collect import Archives, Submission, find_submissions, read_submission
+from agentlib.course.grading.files import write_whole
 from agentlib.course.grading.grade import CRASHED, Row, grade_notebook, in_time, seed_for, unreadable
 from agentlib.course.grading.limits import Limits
 from agentlib.course.grading.sandbox import BACKENDS, Backend
@@ -208,7 +209,23 @@ def local_pool(workers: int) -> Executor:
     if has_server:
         _place_server(Path(tempfile.gettempdir()))
         context.set_forkserver_preload([__name__])  # what grades is loaded once, and each worker is a copy
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
+    processors = context.SimpleQueue()
+    ours = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") and workers > 1 else [None]
+    for number in range(workers):
+        processors.put(ours[number % len(ours)])
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=start_worker, initargs=(processors,))
+
+
+def start_worker(processors: "multiprocessing.queues.SimpleQueue[int | None]") -> None:
+    """Begin a worker: it ends with its parent, and it keeps to a processor, with all that it starts.
+
+    So one submission that is busy in many processes takes no time from those of the other workers.
+    processors: the number of each worker's own; None = all are free to it.
+    """
+    end_with_parent()
+    processor = processors.get()
+    if processor is not None:
+        os.sched_setaffinity(0, {processor})
 
 
 def _place_server(folder: Path) -> None:
@@ -283,7 +300,7 @@ def grade_folder(
         if digest:
             about = replace(row, notes=row.notes[: len(row.notes) - len(more)]).as_dict()
             content = {"digest": digest, "course": course, "row": about, "sum": _sum(about)}
-            _write(batch.results / f"{key}.json", content)
+            write_whole(batch.results / f"{key}.json", json.dumps(content))
         if progress is not None:
             progress(len(rows), len(submissions))
 
@@ -396,13 +413,6 @@ def _version(batch: Batch, course: str) -> str:
     """Name everything that a grade depends on besides the submission itself."""
     isolation = batch.backend.name if batch.backend else f"cluster {batch.asked}"
     return json.dumps([course, batch.seed, isolation, asdict(batch.limits)], sort_keys=True)
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    """Write a file so that it is there whole or not at all."""
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(content), encoding="ascii")
-    os.replace(part, path)
 
 
 def _read(path: Path, digest: str) -> Row | None:

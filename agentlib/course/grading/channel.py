@@ -16,7 +16,8 @@ from dataclasses import asdict
 from typing import IO
 
 from agentlib.course.errors import ChildEndedError, ProtocolError
-from agentlib.course.grading.limits import Limits
+from agentlib.course.grading.cgroup import remove_cgroup
+from agentlib.course.grading.limits import SPARE_MB, Limits
 from agentlib.course.grading.processes import kill_below, kill_user, memory_bytes
 from agentlib.course.grading.sandbox import Backend
 from agentlib.course.grading.sandbox_root import SandboxRoot
@@ -34,9 +35,6 @@ START_SECONDS = 10.0
 """A child that has not reported by then does not start."""
 
 SENT_TOO_MUCH = "sent too much"
-
-SPARE_MB = 64
-"""Memory of all processes together may be so much over the limit of one: a sandbox has its own, too."""
 
 
 class Child:
@@ -260,6 +258,8 @@ class Child:
                 self._stdout.close()
         if self._started.folder is not None:
             shutil.rmtree(self._started.folder, ignore_errors=True)
+        if self._started.cgroup is not None:
+            remove_cgroup(self._started.cgroup)
 
 
 def in_memory(message: bytes) -> int:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -195,53 +196,70 @@ def course_of(result: bytes) -> object:
 
 
 def run_grade(arguments: argparse.Namespace) -> int:
-    """Grade a folder. Returns 0, or 2 if that cannot be done."""
+    """Grade a folder. Returns 0; 2 if that cannot be done; 130 if it was stopped."""
     folder, out = Path(arguments.folder), Path(arguments.out)
-    problem_here = folder_problem(folder, out, resume=arguments.resume) or refused(
-        out, arguments, has_results=bool(kept_results(out))
-    )
-    if problem_here:
-        print(problem_here, file=sys.stderr)
-        return 2
-    before, earlier, course = kept_results(out), read_settings(out), course_version()
-    limits = remember(out, arguments)
     try:
-        with graders(arguments, limits) as who:
-            print("\n".join(who.banners), file=sys.stderr)
-            settings = Settings(
-                arguments.seed,
-                limits,
-                who.backend.name if who.backend else arguments.isolation,
-                arguments.require_isolation if arguments.dask else None,
-                arguments.dask,
-            )
-            write_settings(out, settings)
-            batch = Batch(
-                folder,
-                out,
-                who.backend,
-                who.root,
-                limits,
-                arguments.seed,
-                arguments.workers or who.workers,
-                arguments.resume,
-                f"{arguments.require_isolation} {arguments.isolation}",
-                course,
-            )
-            rows = grade_folder(
-                batch, who.make_executor, progress_bar(arguments.quiet), who.work, who.still_there
-            )
+        problem_here = folder_problem(folder, out, resume=arguments.resume) or refused(
+            out, arguments, has_results=bool(kept_results(out))
+        )
+        if problem_here:
+            print(problem_here, file=sys.stderr)
+            return 2
+        return grade_and_write(folder, out, arguments)
     except ImportError as problem:
         print(f'{problem}. Run: {sys.executable} -m pip install -e ".[cluster]"', file=sys.stderr)
-        return 2
-    except (SandboxError, OSError) as problem:
+    except SandboxError as problem:
         print(problem, file=sys.stderr)
-        if isinstance(problem, SandboxError) and before and earlier:
+        earlier = read_settings(out)
+        if kept_results(out) and earlier:
             print(f"{out} was graded with {earlier.isolation or 'a cluster'}.", file=sys.stderr)
-        return 2
+    except OSError as problem:
+        print(os_problem(problem, out), file=sys.stderr)
     except KeyboardInterrupt:
         print("\nStopped. What was graded is kept; go on with --resume.", file=sys.stderr)
         return 130
+    return 2
+
+
+def os_problem(problem: OSError, out: Path) -> str:
+    """Say in a sentence what the system has refused. out: what it is about, if it does not name that."""
+    name, why = problem.filename or out, problem.strerror
+    if isinstance(problem, shutil.Error):  # of many files that were copied; the first one says it
+        _, name, why = problem.args[0][0]
+    elif why is None:  # a cluster's, in words of its own
+        return str(problem)
+    return f"{name}: {why}. What was graded is kept. When that is mended, go on with --resume."
+
+
+def grade_and_write(folder: Path, out: Path, arguments: argparse.Namespace) -> int:
+    """Grade a folder and write the results. Raises what stands in the way."""
+    before, course = kept_results(out), course_version()
+    limits = remember(out, arguments)
+    with graders(arguments, limits) as who:
+        print("\n".join(who.banners), file=sys.stderr)
+        settings = Settings(
+            arguments.seed,
+            limits,
+            who.backend.name if who.backend else arguments.isolation,
+            arguments.require_isolation if arguments.dask else None,
+            arguments.dask,
+        )
+        write_settings(out, settings)
+        batch = Batch(
+            folder,
+            out,
+            who.backend,
+            who.root,
+            limits,
+            arguments.seed,
+            arguments.workers or who.workers,
+            arguments.resume,
+            f"{arguments.require_isolation} {arguments.isolation}",
+            course,
+        )
+        rows = grade_folder(
+            batch, who.make_executor, progress_bar(arguments.quiet), who.work, who.still_there
+        )
     write_results(rows, out, arguments.format)
     counts = Counter(row.status for row in rows)
     by_status = ", ".join(f"{count} {status}" for status, count in counts.items())

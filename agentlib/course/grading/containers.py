@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentlib.course.grading.limits import Limits
+from agentlib.course.grading.limits import SPARE_MB, Limits
 from agentlib.course.grading.syscalls import ARCHITECTURES, call_filter
 
 __all__ = ["IMAGE", "container_command", "container_missing", "remove_container"]
@@ -51,9 +51,6 @@ os.execv(sys.executable, [sys.executable, "-I", "-S", *sys.argv[2:]])
 
 SPARE_SECONDS = 30
 """A container whose grader was killed ends by itself so long after the time for everything."""
-
-SPARE_MB = 64
-"""A container's memory may be so much over that of one process: the files in its memory count as well."""
 
 
 def container_missing(program: str) -> str:

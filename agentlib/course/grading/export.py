@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 from agentlib.course.errors import GradebookError
 from agentlib.course.exercises import EXERCISES
+from agentlib.course.grading.files import write_whole
 from agentlib.course.grading.grade import Row
 from agentlib.course.grading.pages import class_page, feedback_name, feedback_page
 
@@ -60,29 +60,22 @@ def write_results(rows: Sequence[Row], out: Path, format: str = "") -> None:
     feedback = out / "feedback"
     feedback.mkdir(parents=True, exist_ok=True)
     counting = rows_that_count(rows)
-    _write(out / "grades.csv", "\ufeff" + csv_text(counting))  # the mark by which spreadsheets know UTF-8
-    _write(out / "grades.json", json_parts(rows))
-    _write(out / "class.html", class_page(counting))
+    write_whole(out / "grades.csv", "\ufeff" + csv_text(counting))  # the mark of UTF-8 for spreadsheets
+    write_whole(out / "grades.json", json_parts(rows))
+    write_whole(out / "class.html", class_page(counting))
     if format == "canvas":
-        _write(out / "grades_canvas.csv", canvas_text(rows))
+        write_whole(out / "grades_canvas.csv", canvas_text(rows))
     if format == "moodle":
         for exercise, text in moodle_texts(rows).items():
-            _write(out / f"grades_moodle_{exercise}.csv", text)
+            write_whole(out / f"grades_moodle_{exercise}.csv", text)
     pages: dict[str, list[Row]] = {}
     for row in rows:
         pages.setdefault(feedback_name(row.student, row.number), []).append(row)
     for name, theirs in pages.items():
-        _write(feedback / name, feedback_page(theirs))
+        write_whole(feedback / name, feedback_page(theirs))
     for path in feedback.iterdir():
         if path.name not in pages and path.suffix in (".html", ".part") and path.is_file():
             path.unlink()
-
-
-def _write(path: Path, text: str | Iterable[str]) -> None:
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", errors="replace", newline="") as file:
-        file.writelines([text] if isinstance(text, str) else text)
-    os.replace(part, path)
 
 
 # --- tables

@@ -3,7 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Limits"]
+__all__ = ["SPARE_MB", "Limits"]
+
+SPARE_MB = 64
+"""Memory of all processes together may be so much over the limit of one: a sandbox has its own, too."""
 
 
 def _limit(default: float | None, meaning: str) -> Any:

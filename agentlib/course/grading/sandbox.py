@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from agentlib.course.grading.cgroup import enclose
 from agentlib.course.grading.containers import (
     client_environment,
     container_command,
     container_missing,
     remove_container,
 )
-from agentlib.course.grading.limits import Limits
+from agentlib.course.grading.limits import SPARE_MB, Limits
 from agentlib.course.grading.sandbox_root import SandboxRoot, package_folders
 from agentlib.course.grading.syscalls import call_filter
 
@@ -58,6 +59,7 @@ class Started:
     folder: to be removed after the end; None = there is none outside the sandbox.
     stop: ends what is not below the process, since a service started it; None = there is nothing.
     guarded: the sandbox ends the child with itself, and lets it get no new rights; the child need not.
+    cgroup: its control group; None = there is none.
     """
 
     process: subprocess.Popen[bytes]
@@ -65,6 +67,7 @@ class Started:
     folder: Path | None = None
     stop: Callable[[], None] | None = None
     guarded: bool = False
+    cgroup: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,9 @@ def bubblewrap_command(
     words += ["--perms", "0755", "--dir", "/packages"]
     for inside, outside in zip(packages, root.packages, strict=True):
         words += ["--ro-bind", str(outside), inside]
-    words += ["--proc", "/proc", "--dev", "/dev", *size, "--perms", "1777", "--tmpfs", "/dev/shm"]
+    # What is mapped of /dev/zero is memory as well, which no look at a process shows.
+    words += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", "/dev/null", "/dev/zero"]
+    words += [*size, "--perms", "1777", "--tmpfs", "/dev/shm"]
     words += [*size, "--perms", "1777", "--tmpfs", TMP, "--remount-ro", "/dev", "--remount-ro", "/"]
     words += ["--chdir", TMP, "--clearenv"]
     for name, value in {**ENVIRONMENT, "HOME": TMP}.items():
@@ -206,7 +211,9 @@ def start_in_bubblewrap(root: SandboxRoot, limits: Limits) -> Started:
         filter_fd = file.fileno() if program else None
         command = bubblewrap_command(root, limits, as_root=as_root, filter_fd=filter_fd)
         process = spawn(command, {"PATH": os.defpath}, pass_fds=(file.fileno(),) if program else ())
-    return Started(process, other_user() if as_root else None, guarded=True)
+    # The two folders for files are memory, too. Nothing runs before the grader has sent the limits.
+    cgroup = enclose(process.pid, (limits.memory_mb + 2 * limits.disk_mb + SPARE_MB) * MB)
+    return Started(process, other_user() if as_root else None, guarded=True, cgroup=cgroup)
 
 
 # --- sandlock

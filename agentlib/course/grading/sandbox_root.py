@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from agentlib.course.grading.cgroup import remove_old_cgroups
 from agentlib.course.grading.processes import is_running
 
 __all__ = ["SandboxRoot", "course_version", "make_sandbox_root", "package_folders", "temporary_sandbox_root"]
@@ -81,6 +82,7 @@ def temporary_sandbox_root() -> Iterator[SandboxRoot]:
     """Make a sandbox root for as long as it is needed, and remove what earlier ones left that were killed."""
     temporary = Path(tempfile.gettempdir())
     remove_leftovers(temporary)
+    remove_old_cgroups()
     try:
         with tempfile.TemporaryDirectory(prefix=f"agentlib_grading_{os.getpid()}_") as folder:
             yield make_sandbox_root(Path(folder))

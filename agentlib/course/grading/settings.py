@@ -2,11 +2,11 @@
 
 import argparse
 import json
-import os
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from agentlib.course.grading.files import write_whole
 from agentlib.course.grading.limits import Limits
 
 __all__ = ["SETTINGS_FILE", "Settings", "read_settings", "refused", "remember", "write_settings"]
@@ -34,9 +34,7 @@ class Settings:
 def write_settings(out: Path, settings: Settings) -> None:
     """Write settings into a folder of results, whole or not at all. Raises OSError."""
     out.mkdir(parents=True, exist_ok=True)
-    part = out / f"{SETTINGS_FILE}.part"
-    part.write_text(json.dumps(asdict(settings), indent=1) + "\n", encoding="ascii")
-    os.replace(part, out / SETTINGS_FILE)
+    write_whole(out / SETTINGS_FILE, json.dumps(asdict(settings), indent=1) + "\n")
 
 
 def read_settings(out: Path) -> Settings | None:
