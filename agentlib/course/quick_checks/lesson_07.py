@@ -1,0 +1,108 @@
+"""The tasks of lesson 07: an error that says what to do, arguments of the wrong type, requests left open."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from agentlib.course.quick_checks.task import SmallTask, Wrong, call
+from agentlib.labs import shop
+from agentlib.messages import Entry, calls_in, user
+
+
+def advice(order_id: str, orders: Collection[str]) -> str:
+    """Say what to do about an order that was not found."""
+    digits = order_id.strip("#")
+    if digits in orders:
+        return f'Use the digits alone: "{digits}".'
+    return "Tell the customer to check the number."
+
+
+def wrong_types(given: Mapping[str, Any], hints: Mapping[str, type]) -> list[str]:
+    """List the arguments that are missing or of another type."""
+    return [name for name, kind in hints.items() if not isinstance(given.get(name), kind)]
+
+
+def unanswered(calls: Sequence[Entry], results: Sequence[Entry]) -> list[str]:
+    """List the ids of the requests that have no result."""
+    answered = [result["id"] for result in results]
+    return [one["id"] for one in calls if one["id"] not in answered]
+
+
+def _what_the_model_does(text: object) -> str:
+    """Let the shop's model read the advice behind an error, and say what it does next."""
+    request = {
+        "role": "model",
+        "type": "tool",
+        "id": "1",
+        "tool": "lookup_order",
+        "input": {"order_id": "#1043"},
+    }
+    error = {"error": "not_found", "message": f"No order #1043. {text}"}
+    result = {"role": "tool", "id": "1", "tool": "lookup_order", "result": error}
+    reply = shop.model()([user("Where is order #1043?"), request, result])
+    asked = calls_in(reply)
+    if not asked:
+        return f"the model answers: {reply['text']}"
+    again = asked[0]["input"]["order_id"]
+    return "the model asks the very same again" if again == "#1043" else f"the model asks for {again}"
+
+
+def _calls(*names: str) -> list[Entry]:
+    return [{"id": name, "tool": "look", "input": {}} for name in names]
+
+
+TASKS = (
+    SmallTask(
+        name="07 advice",
+        ours=advice,
+        cases=(
+            call(
+                "#1043",
+                {"1042", "1043"},
+                look=_what_the_model_does,
+                said="for #1043, where there is an order 1043",
+                hint="The model heeds `Use ...` with the right form in quotation marks",
+            ),
+            call(
+                "#2043",
+                {"1042", "1043"},
+                look=_what_the_model_does,
+                said="for #2043, which does not exist",
+                hint="Let it `Tell the customer to ...` something, with a full stop at the end",
+            ),
+        ),
+        wrong=(
+            Wrong(
+                "f'Use the digits alone: \"{digits}\".'",
+                '"Use the digits alone."',
+                "the model asks the very same again",
+            ),
+            Wrong("if digits in orders", "if digits", "for #2043, which does not exist"),
+        ),
+    ),
+    SmallTask(
+        name="07 wrong types",
+        ours=wrong_types,
+        cases=(
+            call({"order_id": "1042", "days": 3}, {"order_id": str, "days": int}),
+            call({"order_id": 1042, "days": 3}, {"order_id": str, "days": int}, hint="1042 is no text"),
+            call({"days": "3"}, {"order_id": str, "days": int}, hint="A missing one is wrong too"),
+        ),
+        wrong=(
+            Wrong("given.get(name)", "given[name]", "it raised KeyError"),
+            Wrong("not isinstance", "isinstance", "it gave order_id, days, not nothing"),
+        ),
+    ),
+    SmallTask(
+        name="07 unanswered",
+        ours=unanswered,
+        cases=(
+            call(_calls("a", "b", "c"), [{"id": "a"}], said="for a, b, c with a result for a"),
+            call(_calls("a", "b"), [{"id": "b"}, {"id": "a"}], said="for a, b with results for b, a"),
+            call(_calls("a", "b"), [], said="for a, b with no result"),
+        ),
+        wrong=(
+            Wrong("not in answered", "in answered", "it gave a, not b, c"),
+            Wrong('[result["id"] for result in results]', "results", "it gave a, b, c, not b, c"),
+        ),
+    ),
+)
