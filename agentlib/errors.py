@@ -63,7 +63,7 @@ class UnrunError(ToolError):
 
 
 class ToolTimeoutError(AgentLibError):
-    """Raised when a tool has given nothing within its time limit."""
+    """Raised when a tool has given nothing within its time limit; says what has become of its work."""
 
 
 class ScriptExhausted(AgentLibError):

@@ -10,12 +10,13 @@ import inspect
 import json
 import queue
 import threading
+import time
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from types import CoroutineType, SimpleNamespace
+from types import CoroutineType, FrameType, SimpleNamespace
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -34,6 +35,7 @@ from pydantic_core import PydanticKnownError, ValidationError
 from typing_extensions import TypedDict, Unpack  # pydantic needs this TypedDict before Python 3.12
 
 from agentlib._json import is_number
+from agentlib._platform import HERE, ClockGuard, Platform
 from agentlib.errors import FatalToolError, ToolError, ToolTimeoutError, UnrunError
 from agentlib.messages import (
     MAX_ERROR_CHARS,
@@ -464,9 +466,8 @@ def run_tool(
             returned = (worker or Worker()).run(found.function, arguments, wait_seconds)
     except KeyboardInterrupt:
         raise
-    except ToolTimeoutError:
-        # A thread cannot be ended from outside, so the honest message says that it may go on.
-        message = f"{name} gave no result within {wait_seconds:g} s. The work may still be running."
+    except ToolTimeoutError as problem:
+        message = f"{name} gave no result within {wait_seconds:g} s. {problem}"
         return failure("timed_out", message, ran=True)
     except UnrunError as problem:
         return failure(_code_of(problem), words_of(problem), ran=False, failed=problem.failed)
@@ -555,14 +556,29 @@ def _what_is_wrong(problem: ValidationError, found: Tool) -> str:
     return f"{found.name}: {'; '.join(wrongs[:5])}. Its arguments: {names}."
 
 
+# What has become of a tool's work when its time was over.
+STILL_RUNNING = "The work may still be running."  # a thread cannot be ended from outside
+WAS_ENDED = "It was ended."
+RAN_ON = "It could not be ended and ran to its end; its result is dropped."
+GRACE_SECONDS = 0.1
+"""Where a tool has no thread of its own, it may go on for so long after its time, and what waits in it does
+not wait any more: what it has begun is done, as it would be in a thread."""
+
+
+class _ToolEnded(BaseException):
+    """Ends a tool that has no thread of its own. No Exception, so that `except Exception` lets it pass."""
+
+
 class Worker:
     """One thread that runs tools with a time limit, made when first needed and used again.
 
     Starting a thread for each call takes several times as long. A thread whose tool hangs is left
     behind (Python cannot end it) and replaced; it does not keep the program from ending.
+    Where there are no threads, a tool runs in the caller's own, and is ended when it is late.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, platform: Platform = HERE) -> None:
+        self._threads = platform.threads
         self._jobs: queue.SimpleQueue[Any] | None = None
         self._thread: threading.Thread | None = None
 
@@ -570,8 +586,10 @@ class Worker:
         """Call the function in the thread, in a copy of the caller's context.
 
         Gives what it returns, raises what it raises. Raises ToolTimeoutError when it has given nothing after
-        `seconds`, and UnrunError if no thread can be started.
+        `seconds`, with what has become of it, and UnrunError if no thread can be started.
         """
+        if not self._threads:
+            return _run_in_time(function, arguments, seconds)
         jobs = self._running_jobs()
         done: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
         jobs.put((contextvars.copy_context(), function, arguments, done))
@@ -580,7 +598,7 @@ class Worker:
             worked, value = done.get(timeout=min(seconds, threading.TIMEOUT_MAX))
         except queue.Empty:
             self._leave()
-            raise ToolTimeoutError from None
+            raise ToolTimeoutError(STILL_RUNNING) from None
         except KeyboardInterrupt:
             self._leave()
             raise
@@ -607,6 +625,29 @@ class Worker:
             self._jobs = None
 
     close = _leave
+
+
+def _run_in_time(function: Callable[..., Any], arguments: Entry, seconds: float) -> Any:
+    """Call a function in this thread, for at most `seconds` and the grace after them."""
+
+    def late(frame: FrameType) -> None:
+        if time.monotonic() >= clock.until + GRACE_SECONDS:
+            raise _ToolEnded
+
+    clock = ClockGuard(seconds, late)
+    try:
+        value = clock.run(functools.partial(contextvars.copy_context().run, function, **arguments))
+    except KeyboardInterrupt:
+        raise
+    except _ToolEnded:
+        raise ToolTimeoutError(WAS_ENDED) from None
+    except BaseException:
+        if clock.is_late:
+            raise ToolTimeoutError(RAN_ON) from None
+        raise
+    if clock.is_late:
+        raise ToolTimeoutError(RAN_ON)
+    return value
 
 
 def _work(jobs: "queue.SimpleQueue[Any]") -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 
+from agentlib._platform import HERE, Platform
 from agentlib.labs import blue_mugs
 from agentlib.loop import run_agent
 
@@ -25,6 +26,12 @@ PACKAGES = {
 What `import agentlib` itself needs is not here: without it no line of this module would run.
 """
 
+IN_A_BROWSER = (
+    "Python runs in this page. A cell that does not end cannot be interrupted: choose Kernel, Restart "
+    "Kernel. A model of your own, grading a class and the command line need Python on a computer."
+)
+NOT_KEPT = "This page keeps no files: what you write and answer here is lost when you close it."
+REPAIR_PAGE = "Load this page anew. If that does not help, try another browser."
 REPAIR = "Run this in a cell of its own, then restart the kernel:  %pip install -r ../requirements.txt"
 
 
@@ -43,9 +50,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class SelfCheckReport:
-    """All findings; printed, it is a list with one line a finding and one sentence at the end."""
+    """All findings; printed, it is a list with one line a finding and one sentence at the end.
+
+    repair: what to do where something is missing. notes: what is so on this platform.
+    """
 
     findings: tuple[Finding, ...]
+    repair: str = REPAIR
+    notes: tuple[str, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -67,22 +79,29 @@ class SelfCheckReport:
         if self.ready:
             lines.append("Everything is here. You can start.")
         else:
-            lines.append(f"{count} {'thing needs' if count == 1 else 'things need'} a look. {REPAIR}")
+            lines.append(f"{count} {'thing needs' if count == 1 else 'things need'} a look. {self.repair}")
+        lines.extend(self.notes)
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
 def self_check(
-    python: tuple[int, int] = sys.version_info[:2], version_of: Callable[[str], str] = metadata.version
+    python: tuple[int, int] = sys.version_info[:2],
+    version_of: Callable[[str], str] = metadata.version,
+    platform: Platform = HERE,
 ) -> SelfCheckReport:
     """Look at Python, the packages of the course and one run of the loop; never raises.
 
     python: the two numbers of the version. version_of: gives the version of an installed package, and
     raises importlib.metadata.PackageNotFoundError for one that is not installed.
     """
-    packages = [_package(name, purpose, version_of) for name, purpose in PACKAGES.items()]
-    return SelfCheckReport((_python(python), *packages, _one_run()))
+    packages = [_package(name, purpose, version_of, platform) for name, purpose in PACKAGES.items()]
+    findings = (_python(python), *packages, _one_run())
+    if not platform.browser:
+        return SelfCheckReport(findings)
+    notes = (IN_A_BROWSER,) if platform.drive else (IN_A_BROWSER, NOT_KEPT)
+    return SelfCheckReport(findings, REPAIR_PAGE, notes)
 
 
 def _python(python: tuple[int, int]) -> Finding:
@@ -94,10 +113,12 @@ def _python(python: tuple[int, int]) -> Finding:
     return Finding(what, "runs the notebooks", problem)
 
 
-def _package(name: str, purpose: str, version_of: Callable[[str], str]) -> Finding:
+def _package(name: str, purpose: str, version_of: Callable[[str], str], platform: Platform) -> Finding:
     try:
         version = version_of(name)
     except metadata.PackageNotFoundError:
+        if platform.browser and name == "matplotlib":
+            return Finding(name, "comes with the first plot; where it cannot, a table stands in its place")
         return Finding(name, purpose, f"is not installed: it {purpose}")
     # https://github.com/microsoft/vscode-jupyter/issues/17504
     if (name, version) == ("ipywidgets", "8.1.9"):

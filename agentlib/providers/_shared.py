@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeGuard
 
+from agentlib._platform import HERE, NO_REAL_MODEL
 from agentlib.errors import ProviderError
 from agentlib.messages import (
     MAX_ERROR_CHARS,
@@ -284,6 +285,8 @@ class Adapter(ABC):
         """
         if "api_key" in options:
             raise TypeError(f"A key is not an argument: code is shown and saved. It is read from {self.key}.")
+        if HERE.browser:
+            raise ProviderError(self.provider, NO_REAL_MODEL)
         if find_spec(self.provider) is None:
             command = f'{sys.executable} -m pip install -e ".[{self.provider}]"'
             raise ProviderError(self.provider, f"its client is not installed. Run: {command}")

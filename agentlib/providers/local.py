@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from agentlib._json import whole_number
+from agentlib._platform import HERE, NO_REAL_MODEL
 from agentlib.errors import ProviderError
 from agentlib.messages import Entry, ModelFunction, ModelRequest, calls_in, describe, json_text, short
 from agentlib.providers._shared import (
@@ -82,6 +83,8 @@ def client(*, file: str | Path | None = None, threads: int = 1, window_tokens: i
     """
     whole_number("threads", threads)
     whole_number("window_tokens", window_tokens)
+    if HERE.browser:
+        raise ProviderError("local", NO_REAL_MODEL)
     if find_spec("xllamacpp") is None:
         raise _missing("xllamacpp is not installed")
     path = weights() if file is None else Path(file)

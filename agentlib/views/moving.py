@@ -10,8 +10,9 @@ from typing import Any
 
 from agentlib._json import whole_number
 from agentlib.messages import describe
+from agentlib.views.plot_data import FigureData
 from agentlib.views.plots import Plot, line_style, name_axes, new_figure, picture_html
-from agentlib.views.shown import display_both, static_html
+from agentlib.views.shown import Html, display_both, static_html
 
 __all__ = ["Moving", "moving"]
 
@@ -90,16 +91,20 @@ class Moving:
         picture.convert("RGB").save(drawn, format="png", compress_level=1)
         return drawn.getvalue()
 
-    def page(self) -> str:
+    def page(self) -> Html:
         """The picture and its sentence as HTML."""
-        return picture_html(self.png(), self.sentence)
+        if not isinstance(self.figure, FigureData):
+            return picture_html(self.png(), self.sentence)
+        for name, ys in self.curves(**self.values).items():
+            self.lines[name].set_data(range(1, len(ys) + 1), ys)
+        return self.figure.page(self.sentence)
 
     def still(self) -> Plot:
         """The plot as it starts, for places without widgets."""
         now, self.values = self.values, self.start.copy()
-        picture, sentence = self.png(), self.sentence
+        still = Still(self.page(), self.sentence)
         self.values = now
-        return Still(picture, sentence)
+        return still
 
     @property
     def box(self) -> Any:
@@ -141,15 +146,12 @@ class Moving:
 class Still(Plot):
     """A picture that has been drawn already; folded where the live one stands above it."""
 
-    def __init__(self, picture: bytes, sentence: str) -> None:
-        self._picture = picture
+    def __init__(self, page: Html, sentence: str) -> None:
+        self._page = page
         self.sentence = sentence
 
-    def png(self) -> bytes:
-        return self._picture
-
     def _repr_html_(self) -> str:
-        return static_html("The plot as it starts", picture_html(self._picture, self.sentence))
+        return static_html("The plot as it starts", self._page)
 
 
 def moving(

@@ -1,8 +1,8 @@
 """Plots of what runs cost and of how they end, each with a sentence that says what it shows.
 
-matplotlib is loaded when a plot is drawn. Each plot has a figure of its own: nothing is shared, nothing is
-shown by itself. Colours are those of Okabe and Ito, which colour-blind people can tell apart; markers,
-dashes and hatches tell them apart once more.
+matplotlib is loaded when a plot is drawn; where it cannot be had, the data come as a table. Each plot has a
+figure of its own: nothing is shared, nothing is shown by itself. Colours are those of Okabe and Ito, which
+colour-blind people can tell apart; markers, dashes and hatches tell them apart once more.
 """
 
 import base64
@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from agentlib._platform import load_matplotlib
 from agentlib._run import Run
 from agentlib.messages import describe, json_text
 from agentlib.trace import Trace
 from agentlib.views.describe import counted, joined, visible
 from agentlib.views.frames import tokens_per_call
+from agentlib.views.plot_data import FigureData
 from agentlib.views.shown import Html, tag
 from agentlib.views.tables import figures
 
@@ -32,7 +34,8 @@ DPI = 90
 class Plot:
     """A picture and the sentence that says what it shows.
 
-    figure: the matplotlib Figure; draw on it further if you like. sentence: also read out by screen readers,
+    figure: the matplotlib Figure; draw on it further if you like. Where there is no matplotlib, its data.
+    sentence: also read out by screen readers,
     since JupyterLab shows no alternative text for image outputs.
     """
 
@@ -44,7 +47,7 @@ class Plot:
         figure.set_layout_engine("none")
 
     def png(self) -> bytes:
-        """Draw the picture as PNG, the same bytes for the same picture."""
+        """Draw the picture as PNG, the same bytes for the same picture. It takes matplotlib."""
         from PIL import Image
 
         drawn, small = io.BytesIO(), io.BytesIO()
@@ -54,6 +57,8 @@ class Plot:
         return small.getvalue()
 
     def _repr_html_(self) -> str:
+        if isinstance(self.figure, FigureData):
+            return self.figure.page(self.sentence)
         return picture_html(self.png(), self.sentence)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -270,7 +275,13 @@ def _prefix(name: str) -> str:
 
 
 def new_figure(parts: int, title: str, height: float = 3.4) -> tuple[Any, Sequence[Any]]:
-    """Make a figure with `parts` axes side by side, outside pyplot, which would keep it for ever."""
+    """Make a figure with `parts` axes side by side, outside pyplot, which would keep it for ever.
+
+    Where matplotlib cannot be had, the figure keeps the data alone.
+    """
+    if not load_matplotlib():
+        data = FigureData(parts, title)
+        return data, data.axes
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.6, height), dpi=DPI, layout="constrained")

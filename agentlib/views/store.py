@@ -16,6 +16,8 @@ from typing import Any
 
 import platformdirs
 
+from agentlib._platform import HERE, Platform
+
 __all__ = ["EXERCISES", "PREDICTIONS", "QUIZZES", "Store", "data_folder"]
 
 QUIZZES, EXERCISES, PREDICTIONS = "quizzes", "exercises", "predictions"
@@ -24,11 +26,16 @@ QUIZZES, EXERCISES, PREDICTIONS = "quizzes", "exercises", "predictions"
 VERSION = 2
 
 
-def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder for what is kept from one day to the next: $AGENTLIB_DATA_DIR, or the user's data folder."""
+def data_folder(environment: Mapping[str, str] = os.environ, platform: Platform = HERE) -> Path:
+    """The folder for what is kept from one day to the next: $AGENTLIB_DATA_DIR, or the user's data folder.
+
+    In a browser it stands beside the notebooks that the browser keeps.
+    """
     given = environment.get("AGENTLIB_DATA_DIR")
     if given:
         return Path(os.path.expanduser(given))
+    if platform.drive is not None:
+        return platform.drive / ".agentlib"
     return platformdirs.user_data_path("agentlib", appauthor=False)
 
 

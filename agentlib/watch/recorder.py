@@ -6,10 +6,12 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType, FunctionType, MemberDescriptorType, TracebackType
 from typing import Any
 
 from agentlib._json import copy_plain, whole_number
+from agentlib._platform import HERE, ClockGuard
 from agentlib.errors import ToolError, UnrunError
 from agentlib.messages import Entry, describe, json_ready, json_text, read_usage, short, user
 from agentlib.tools import Tool, name_of, words_of
@@ -24,6 +26,11 @@ from agentlib.watch.values import is_left_out, is_small, kept, plain_form, short
 
 __all__ = ["watch", "wrapped_tools"]
 
+WATCH_SECONDS = 20.0
+"""Where nobody can interrupt a loop, it is ended after so long, whatever it or its tools do."""
+
+OUR_DIR = str(Path(__file__).parents[1])
+
 MAX_LINES_IN_A_ROW = 200
 """Where more lines run and nothing else happens, only these and the last one are noted."""
 
@@ -32,13 +39,21 @@ class Recorder:
     """Runs one loop and writes down what happens, in order.
 
     events: what has happened so far. tool_names: the tools, in the order in which they were given.
-    max_calls, max_lines: see `watch`.
+    max_calls, max_lines: see `watch`. max_seconds: ends a tool and a model too; None = no limit.
     """
 
-    def __init__(self, loop: WatchedFunction, goal: Any, max_calls: int, max_lines: int) -> None:
+    def __init__(
+        self,
+        loop: WatchedFunction,
+        goal: Any,
+        max_calls: int,
+        max_lines: int,
+        max_seconds: float | None = None if HERE.can_interrupt else WATCH_SECONDS,
+    ) -> None:
         self.loop = loop
         self.goal = goal
         self.max_calls = max_calls
+        self.max_seconds = max_seconds
         self.events: list[Event] = []
         self.tool_names: list[str] = []
         self.calls = 0
@@ -133,7 +148,9 @@ class Recorder:
         """Run the loop to its end, whatever that is, and note it."""
         self.note("start", entry=user(self.goal if isinstance(self.goal, str) else json_text(self.goal)))
         try:
-            returned = self.lines.run(lambda: self.to_its_end(self.loop(model, tools, self.goal)))
+            returned = self.in_time(
+                lambda: self.lines.run(lambda: self.to_its_end(self.loop(model, tools, self.goal)))
+            )
         except KeyboardInterrupt:
             self.stop("interrupted", f"a person interrupted the loop{self.where()}")
         except BaseException as problem:  # the SystemExit of exit() too
@@ -155,6 +172,17 @@ class Recorder:
             self.stop(reason, detail + self.where())
         self.history = FollowedHistory(self.goal, self.lines)  # what the loop held is let go
         self.shown.clear()
+
+    def in_time(self, function: Callable[[], Any]) -> Any:
+        """Call a function, for at most `max_seconds`."""
+        if self.max_seconds is None:
+            return function()
+
+        def late(frame: FrameType) -> None:
+            if not frame.f_code.co_filename.startswith(OUR_DIR):  # which must stay in order
+                self.end("ran too long", f"{self.max_seconds:g} seconds were over")
+
+        return ClockGuard(self.max_seconds, late).run(function)
 
     def note_returned(self, returned: Any) -> None:
         """Note the last of the history, and the end of a loop that came to it by itself."""

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agentlib._json import json_ready
+from agentlib._platform import GUARD_FILE, HERE, ClockGuard, Platform
 from agentlib.messages import Entry, short
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ TOO_OFTEN = "asked too often"
 TOO_LONG = "ran too long"
 
 OUR_DIR = os.path.dirname(os.path.abspath(__file__))
+OUR_CODE = (OUR_DIR, GUARD_FILE)
 LOOP_DIR = os.path.join(os.path.dirname(os.__file__), "asyncio")
 CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
 """As in `inspect`, which loads slowly."""
@@ -68,9 +70,10 @@ class TimeLimit:
     In the main thread a timer signal does it, which ends a `time.sleep` too. In other threads, and on
     Windows, a second thread asks Python to raise it; Python does so when it next goes round a loop or calls a
     function. (There a loop in a loop that swallows everything and never asks the model can live on for long.)
+    A browser has neither: there the clock is looked at while the function runs, see `ClockGuard`.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, platform: Platform = HERE) -> None:
         self.seconds = seconds
         self.paused = False
         self.inside = False
@@ -79,14 +82,15 @@ class TimeLimit:
         self._left = threading.Event()
         self._hurry = threading.Event()
         self._thread_id = threading.get_ident()
-        self._by_signal = hasattr(signal, "setitimer") and (
-            threading.current_thread() is threading.main_thread()
-        )
+        self._by_signal = platform.timer_signals and (threading.current_thread() is threading.main_thread())
+        self._clock = None if platform.threads else ClockGuard(seconds, self._at_late)
 
     def run(self, function: Callable[[], Any]) -> Any:
         """Call a function without arguments under this limit. Raises RunEnded if its time was over."""
         tracer = sys.gettrace()
         try:
+            if self._clock is not None:
+                return self._run_by_clock(function, self._clock)
             return self._run_by_signal(function) if self._by_signal else self._run_by_thread(function)
         finally:
             if sys.gettrace() is not tracer:
@@ -107,6 +111,22 @@ class TimeLimit:
             if left:  # a time limit around this one goes on
                 left = max(left - (time.monotonic() - started), KNOCK_SECONDS)
                 signal.setitimer(signal.ITIMER_REAL, left)
+
+    def _run_by_clock(self, function: Callable[[], Any], clock: ClockGuard) -> Any:
+        self.inside = True
+        try:
+            value = clock.run(function)
+        finally:
+            self.inside = False
+            self.over = self.over or clock.is_late
+        if self.over:  # it was in a call that nothing can end, or went on after it was told to end
+            raise RunEnded(TOO_LONG)
+        return value
+
+    def _at_late(self, frame: FrameType) -> None:
+        if self.may_raise_at(frame):
+            self.over = True
+            raise RunEnded(TOO_LONG)
 
     def _run_by_thread(self, function: Callable[[], Any]) -> Any:
         watchdog = threading.Thread(target=self._watch, daemon=True)
@@ -129,13 +149,15 @@ class TimeLimit:
     def hurry(self) -> None:
         """Give the function only a moment more."""
         self._hurry.set()
-        if self._by_signal:
+        if self._clock is not None:
+            self._clock.hurry(GRACE_SECONDS)
+        elif self._by_signal:
             self._until = time.monotonic() + GRACE_SECONDS - KNOCK_SECONDS
             signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
 
     def may_raise_at(self, frame: FrameType | None) -> bool:
         """Whether RunEnded may be raised now, in this frame; never in our own, which must stay in order."""
-        ours = frame is not None and frame.f_code.co_filename.startswith((OUR_DIR, LOOP_DIR))
+        ours = frame is not None and frame.f_code.co_filename.startswith((*OUR_CODE, LOOP_DIR))
         return self.inside and not self.paused and not ours
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -154,7 +176,7 @@ class TimeLimit:
         raise RunEnded(why)
 
     def _trace_from(self, frame: FrameType | None) -> None:
-        while frame is not None and not frame.f_code.co_filename.startswith(OUR_DIR):
+        while frame is not None and not frame.f_code.co_filename.startswith(OUR_CODE):
             frame.f_trace = self._at_next_line
             frame = frame.f_back
 
@@ -216,7 +238,9 @@ class Runner:
         functions: Mapping[str, Callable[..., Any]],
         alone: bool = False,
         loop: "EventLoop | None" = None,
+        platform: Platform = HERE,
     ) -> None:
+        self.platform = platform
         self.functions = dict(functions)
         self.alone = alone
         self.loop = loop
@@ -224,7 +248,7 @@ class Runner:
 
     def run(self, request: Entry, called: Callable[[str, list[Any], Entry], Entry], seconds: float) -> Entry:
         """Call one function and give its outcome; see `agentlib.course.checking.simulator.Learner`."""
-        limit = TimeLimit(seconds)
+        limit = TimeLimit(seconds, self.platform)
         channel = _Channel(called, limit)
         function = self.functions[request["function"]]
         args = [channel.inside(value) for value in request["args"]]
@@ -356,7 +380,7 @@ def error_of(problem: BaseException, function: Callable[..., Any] | None = None)
     theirs = []
     step = problem.__traceback__
     while step is not None:
-        if not step.tb_frame.f_code.co_filename.startswith(OUR_DIR):
+        if not step.tb_frame.f_code.co_filename.startswith(OUR_CODE):
             theirs.append((step.tb_frame, step.tb_lineno))
         step = step.tb_next
     in_file = [(frame, line) for frame, line in theirs if frame.f_code.co_filename == own]
