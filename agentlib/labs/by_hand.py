@@ -4,9 +4,18 @@
 they are written as learners write.
 """
 
-# mypy: allow-untyped-defs, allow-untyped-calls
+# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="var-annotated"
 
-__all__ = ["act", "careless_loop", "is_answer", "record", "simple_loop"]
+__all__ = [
+    "act",
+    "budget",
+    "careless_loop",
+    "is_answer",
+    "limited_loop",
+    "record",
+    "simple_loop",
+    "step_limit",
+]
 
 
 def is_answer(reply):
@@ -55,3 +64,32 @@ def careless_loop(model, tools, goal, max_steps=10):
         result = tools[reply["tool"]](**reply["input"])
         record(history, reply, result)
     return {"answer": None, "steps": max_steps, "stopped": "step limit", "history": history}
+
+
+def step_limit(steps, max_steps):
+    """Give the reason to stop when all steps are used, else None."""
+    return "step limit" if steps >= max_steps else None
+
+
+def budget(coins, next_cost, budget_coins):
+    """Give the reason to stop when the next call would cost too much, else None."""
+    return "budget limit" if coins + next_cost > budget_coins else None
+
+
+def limited_loop(model, tools, goal, max_steps=10, budget_coins=1_000, step_limit=step_limit, budget=budget):
+    """Ask, check, act, record, until there is an answer or one of two rules says stop."""
+    history, costs = [{"role": "user", "text": goal}], []
+    answer = stopped = None
+    while stopped is None:
+        cost = len(history)
+        stopped = step_limit(len(costs), max_steps) or budget(sum(costs), cost, budget_coins)
+        if stopped is None:
+            costs.append(cost)
+            reply = model(history)
+            if is_answer(reply):
+                history.append(reply)
+                answer, stopped = reply["text"], "answered"
+            else:
+                record(history, reply, act(tools, reply))
+    return {"answer": answer, "stopped": stopped, "steps": len(costs), "coins": sum(costs),
+            "costs": costs, "history": history}  # fmt: skip

@@ -17,6 +17,7 @@ __all__ = [
     "TOOLS",
     "capital_of",
     "known_populations",
+    "known_so_far",
     "list_countries",
     "model",
     "population_of",
@@ -64,6 +65,11 @@ def known_populations(history: list[Entry]) -> dict[str, int]:
         for done in exchanges(history)
         if isinstance(done.result, dict) and "population_millions" in done.result
     }
+
+
+def known_so_far(history: list[Entry]) -> str:
+    """Say in words how far a run has come."""
+    return f"{len(known_populations(history))} of {len(POPULATIONS)} populations known"
 
 
 def model() -> RuleModel:

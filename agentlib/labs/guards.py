@@ -9,12 +9,13 @@ written, each bad run is stopped by one of the four guards and answered under th
 from collections.abc import Callable, Mapping
 
 from agentlib._run import Run
+from agentlib.costs import Price
 from agentlib.loop import run_agent
 from agentlib.messages import Entry, answer, ask
 from agentlib.models import ScriptedModel
 from agentlib.stops import StopRule
 
-__all__ = ["BAD_RUNS", "GOAL", "MAX_STEPS", "THOUGHT_TOKENS", "bad_run", "each_alone", "table"]
+__all__ = ["BAD_RUNS", "GOAL", "MAX_STEPS", "PRICE", "THOUGHT_TOKENS", "bad_run", "each_alone", "table"]
 
 GOAL = "Read the pages."
 
@@ -23,6 +24,9 @@ MAX_STEPS = 99
 
 THOUGHT_TOKENS = 5_000
 """Tokens of one long thought: written and paid for, but not shown."""
+
+PRICE = Price(input_usd=3, output_usd=15, source="an example, USD per million", date="2026-01-01")
+"""What the lesson counts with; no real price."""
 
 _THOUGHT = {"input_tokens": 100, "output_tokens": THOUGHT_TOKENS}
 

@@ -7,11 +7,17 @@ With `HINTED_TOOLS` the same model answers 1099 in 2 steps, and "#1044" in 4.
 """
 
 import re
+import threading
+from random import Random
 
+from agentlib._run import Run
 from agentlib.errors import ToolError
 from agentlib.labs._reading import last_note, result_words
+from agentlib.loop import run_agent
 from agentlib.messages import Entry, Exchange, answer, ask, exchanges
 from agentlib.models import RuleModel
+from agentlib.stops import Cancelled
+from agentlib.trace import Event
 
 __all__ = [
     "BUDGET_COINS",
@@ -21,10 +27,12 @@ __all__ = [
     "MAX_STEPS",
     "ORDERS",
     "TOOLS",
+    "cancelled_in_step_3",
     "change_address",
     "honest_message",
     "lookup_order",
     "lookup_order_with_hint",
+    "messages",
     "model",
     "search_help_centre",
 ]
@@ -175,3 +183,22 @@ def honest_message(history: list[Entry]) -> str:
     if known:
         return f"Shop Helper: this is not finished. Known so far: {known} A person will write to you."
     return "Shop Helper: this is not finished, and nothing is known yet. Please write again."
+
+
+# --- a day at the shop ------------------------------------------------------------------------------
+
+
+def messages(count: int, seed: int = 3) -> list[str]:
+    """Draw what customers write on one day, as keys of `GOALS`; the same seed draws the same."""
+    return Random(seed).choices(list(GOALS), weights=[4, 2, 2, 1, 1], k=count)
+
+
+def cancelled_in_step_3() -> Run:
+    """Run order 1099 until somebody presses stop, when step 3 begins."""
+    pressed = threading.Event()
+
+    def press(event: Event) -> None:
+        if event.step == 3:
+            pressed.set()
+
+    return run_agent(model(), TOOLS, GOALS["1099"], stops=Cancelled(pressed), on_event=press)

@@ -4,6 +4,7 @@ from typing import Any
 
 from agentlib.views import plots
 from agentlib.views.moving import moving
+from agentlib.views.playground import playground
 from agentlib.views.quiz import quiz
 from agentlib.views.quiz.predictions import predict, predicted
 from agentlib.views.tables import history_table, run_table
@@ -12,6 +13,7 @@ from agentlib.views.tracer import save_page, tracer
 __all__ = [
     "history_table",
     "moving",
+    "playground",
     "plots",
     "predict",
     "predicted",

@@ -1,0 +1,83 @@
+"""The tasks of lesson 03: the two limits, how to choose one, and a rule of one's own."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from agentlib.course.quick_checks.task import Made, SmallTask, Wrong, call
+from agentlib.labs import by_hand
+
+
+def choose_limit(good_runs: Sequence[int]) -> int:
+    """The steps of the hardest job that went well, and one spare."""
+    return max(good_runs) + 1
+
+
+def long_history(run: Any) -> str | None:
+    """Stop before a call that would read more than 5 entries."""
+    return "history too long" if run.next_entries > 5 else None
+
+
+def _run(next_entries: int) -> Any:
+    made = Made(lambda: SimpleNamespace(next_entries=next_entries))
+    return call(made, said=f"for a next call that reads {next_entries} entries")
+
+
+TASKS = (
+    SmallTask(
+        name="03 step limit",
+        ours=by_hand.step_limit,
+        cases=(
+            call(0, 1, said="for no step of 1"),
+            call(6, 7, said="for 6 steps of 7"),
+            call(7, 7, said="for 7 steps of 7", hint="Call 8 would break a limit of 7, so it is not made"),
+        ),
+        wrong=(
+            Wrong(
+                "steps >= max_steps", "steps > max_steps", 'for 7 steps of 7, it gave None, not "step limit"'
+            ),
+            Wrong("steps >= max_steps", "steps >= max_steps - 1", "for no step of 1, it gave"),
+            Wrong(
+                '"step limit" if steps >= max_steps else None',
+                "steps >= max_steps",
+                "it gave False, not None",
+            ),
+        ),
+    ),
+    SmallTask(
+        name="03 budget",
+        ours=by_hand.budget,
+        cases=(
+            call(0, 1, 5, said="for 0 coins used, a call of 1, a budget of 5"),
+            call(
+                9, 7, 16, said="for 9 coins used, a call of 7, a budget of 16", hint="16 of 16 breaks nothing"
+            ),
+            call(9, 7, 15, said="for 9 coins used, a call of 7, a budget of 15", hint="Add the next call"),
+        ),
+        wrong=(
+            Wrong("coins + next_cost >", "coins >", "a budget of 15, it gave None"),
+            Wrong(">", ">=", "a budget of 16, it gave"),
+        ),
+    ),
+    SmallTask(
+        name="03 choose",
+        ours=choose_limit,
+        cases=(
+            call([2, 5, 3], said="for good runs of 2, 5 and 3 steps"),
+            call([1], said="for one good run of 1 step"),
+        ),
+        wrong=(
+            Wrong("max(good_runs) + 1", "max(good_runs)", "it gave 5, not 6"),
+            Wrong("max(good_runs) + 1", "good_runs[-1] + 1", "it gave 4, not 6"),
+        ),
+    ),
+    SmallTask(
+        name="03 own rule",
+        ours=long_history,
+        cases=(_run(1), _run(5), _run(7)),
+        wrong=(
+            Wrong("run.next_entries > 5", "run.next_entries >= 5", "reads 5 entries, it gave"),
+            Wrong("run.next_entries", "next_entries", "it raised NameError"),
+        ),
+    ),
+)
