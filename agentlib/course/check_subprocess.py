@@ -16,14 +16,15 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from agentlib.course.check_file import check_file
-from agentlib.course.checking.engine import result_of
-from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, CheckReport
-from agentlib.course.checking.spec import Fault
+from agentlib.course.checking.engine import call_of, result_of
+from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, CheckReport, CriterionResult
+from agentlib.course.checking.saw import Saw
+from agentlib.course.checking.spec import Criterion, Fault
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import find_exercise
 from agentlib.messages import Entry
@@ -111,17 +112,25 @@ def _made_again(path: Path, raw: Any) -> CheckReport:
     try:
         exercise = find_exercise(raw["exercise"])
         results = tuple(
-            result_of(criterion, _status(status), Fault(str(seen), str(hint)), part)
-            for part, (criterion, (status, seen, hint)) in enumerate(
+            _result(part, criterion, *given)
+            for part, (criterion, given) in enumerate(
                 zip(exercise.criteria, raw["results"], strict=True), start=1
             )
         )
         notes = tuple(map(str, raw["notes"]))
-        return CheckReport(
-            exercise.name, exercise.title, int(raw["seed"]), raw["started"] is True, results, notes
-        )
+        seed = int(raw["seed"])
+        call = call_of(exercise, seed)
+        return CheckReport(exercise.name, exercise.title, seed, raw["started"] is True, results, notes, call)
     except (KeyError, TypeError, ValueError):
         raise NotebookError(f"{path}: what came from the check is no report.") from None
+
+
+def _result(
+    part: int, criterion: Criterion, status: object, seen: Any, hint: Any, where: Any, saw: list[Any]
+) -> CriterionResult:
+    scenario, call, step = where
+    fault = Fault(str(seen), str(hint), str(scenario), int(call), int(step))
+    return result_of(criterion, _status(status), fault, part, tuple(Saw(*map(str, row)) for row in saw))
 
 
 def _status(status: object) -> str:
@@ -186,7 +195,16 @@ def _raw(report: CheckReport) -> Entry:
         "exercise": report.exercise,
         "seed": report.seed,
         "started": report.started,
-        "results": [(result.status, result.seen, result.hints[0]) for result in report.results],
+        "results": [
+            (
+                result.status,
+                result.seen,
+                result.hints[0],
+                (result.scenario, result.seen_at, result.seen_after),
+                [astuple(row) for row in result.saw],
+            )
+            for result in report.results
+        ],
         "notes": report.notes,
     }
 

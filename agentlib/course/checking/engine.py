@@ -9,14 +9,17 @@ from typing import Any
 
 from agentlib.course.checking.notebook import read_notebook
 from agentlib.course.checking.report import NOT_REACHED, NOT_YET, OK, CheckReport, CriterionResult
+from agentlib.course.checking.saw import Saw, saw_in
 from agentlib.course.checking.simulator import Learner, play
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs
+from agentlib.course.checking.watching import RunWatcher
 from agentlib.course.running.runner import Counter, Runner, why_not
 from agentlib.messages import describe, json_text, short
 from agentlib.views.describe import counted
 
 __all__ = [
-    "check_functions", "check_with", "checked_seed", "named_functions", "result_of", "with_print_note",
+    "call_of", "check_functions", "check_with", "checked_seed", "named_functions", "result_of",
+    "with_print_note",
 ]  # fmt: skip
 
 
@@ -40,23 +43,38 @@ def check_with(exercise: Exercise, learner: Learner, seed: int | None = None) ->
                 status = OK
             elif met.issuperset(criterion.after):
                 status = NOT_YET
-        results.append(result_of(criterion, status, fault, part))
+        saw = saw_in(logs[fault.scenario]) if fault and status == NOT_YET else ()
+        results.append(result_of(criterion, status, fault, part, saw))
     started = _started(logs.played)
     notes = _notes(exercise, logs.played) if started else ()
-    return CheckReport(exercise.name, exercise.title, seed, started, tuple(results), notes)
+    call = call_of(exercise, seed)
+    return CheckReport(exercise.name, exercise.title, seed, started, tuple(results), notes, call)
+
+
+def call_of(exercise: Exercise, seed: int) -> str:
+    """Write the call that gives the same check again."""
+    return f'check("{exercise.number}", {", ".join(exercise.functions)}, seed={seed})'
 
 
 def _judge(criterion: Criterion, logs: Logs) -> Fault | None:
     fault = criterion.judge(logs)
     if fault is not None and not fault.seen:
         raise ValueError(f"The criterion {criterion.id} gave a fault that does not say what was seen.")
-    return fault
+    return fault and replace(fault, scenario=fault.scenario or logs.last_name)
 
 
 def result_of(
-    criterion: Criterion, status: str, fault: Fault | None = None, part: int = 0
+    criterion: Criterion,
+    status: str,
+    fault: Fault | None = None,
+    part: int = 0,
+    saw: tuple[Saw, ...] = (),
 ) -> CriterionResult:
-    """Say what became of a criterion. fault: what was seen, where it is not met. part: its number."""
+    """Say what became of a criterion.
+
+    fault: what was seen, where it is not met. part: its number. saw: the calls of the model and the tools in
+    that run.
+    """
     fault = fault if status == NOT_YET else None
     first = (fault.hint if fault else None) or criterion.hints[0]
     return CriterionResult(
@@ -68,6 +86,10 @@ def result_of(
         wanted=criterion.wanted,
         seen=fault.seen if fault else "",
         hints=(first, criterion.hints[1]),
+        scenario=fault.scenario if fault else "",
+        seen_at=fault.seen_at if fault else 0,
+        seen_after=fault.seen_after if fault else 0,
+        saw=saw,
     )
 
 
@@ -150,7 +172,8 @@ def check_functions(
 ) -> CheckReport:
     """Check an exercise with functions of this process."""
     learner = Runner(functions)
-    return with_print_note(check_with(exercise, learner, seed), learner.printed)
+    report = with_print_note(check_with(exercise, learner, seed), learner.printed)
+    return replace(report, watcher=RunWatcher(exercise, functions, report.seed))
 
 
 def with_print_note(report: CheckReport, printed: Counter) -> CheckReport:

@@ -1,11 +1,17 @@
 """What a check found, in three forms: HTML for a notebook, text for a terminal, plain data for JSON."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from agentlib.views.shown import Html, bold, caption_html, folded, joined_html, tag
+from agentlib.course.checking.saw import Saw
+from agentlib.views.on_press import on_press
+from agentlib.views.shown import Html, Shown, bold, caption_html, display_both, folded, joined_html, tag
+
+if TYPE_CHECKING:
+    from agentlib.views.tracer import Tracer
 
 __all__ = ["NOT_REACHED", "NOT_YET", "OK", "CheckReport", "CriterionResult"]
 
@@ -22,6 +28,8 @@ class CriterionResult:
     part: its number among the parts of the task, from 1; 0 = it has none.
     wanted: what it asks for. seen: what was seen instead; "" unless "not yet".
     hints: a nudge, then more; shown only where they are needed.
+    scenario: the run in which that was seen. seen_at: the model call at which it can be seen; seen_after: the
+    one after which; 0 = at the end. saw: what the model and the tools saw in that run.
     """
 
     id: str
@@ -32,6 +40,10 @@ class CriterionResult:
     seen: str
     hints: tuple[str, str]
     part: int = 0
+    scenario: str = ""
+    seen_at: int = 0
+    seen_after: int = 0
+    saw: tuple[Saw, ...] = ()
 
     @property
     def title(self) -> str:
@@ -44,12 +56,21 @@ class CriterionResult:
         return self.status == OK
 
 
+class Watcher(Protocol):
+    """Makes the runs of a check anew."""
+
+    def tracer(self, result: CriterionResult) -> "Tracer":
+        """Show the run in which a part was not met."""
+
+
 @dataclass(frozen=True)
 class CheckReport:
     """The result of one check.
 
     exercise, title: which exercise. seed: the seed of the data; the same seed gives the same data again.
     started: False = the untouched stub. results: one a criterion, in order. notes: what else should be known.
+    call: what a learner writes to get this check again. watcher: makes its runs anew, to be looked at; None
+    where the learner's functions are not here.
     """
 
     exercise: str
@@ -58,6 +79,8 @@ class CheckReport:
     started: bool
     results: tuple[CriterionResult, ...]
     notes: tuple[str, ...] = ()
+    call: str = ""
+    watcher: "Watcher | None" = field(default=None, compare=False, repr=False)
 
     @property
     def points(self) -> int:
@@ -95,6 +118,7 @@ class CheckReport:
                     "wanted": result.wanted,
                     "seen": result.seen,
                     "hints": list(result.hints) if result.status == NOT_YET else [],
+                    "saw": [asdict(row) for row in result.saw],
                 }
                 for result in self.results
             ],
@@ -131,6 +155,8 @@ class CheckReport:
             lines.extend(_lines(result, more))
         lines.append(self.verdict)
         lines.extend(self.notes)
+        if self.watchable and self.call:
+            lines.append(f"To watch this run, line by line, in your notebook: {self.call}.watch()")
         lines.append(f"The data of this check: seed {self.seed}. With seed={self.seed} it comes again.")
         return "\n".join(lines)
 
@@ -138,6 +164,34 @@ class CheckReport:
         return self.text()
 
     __repr__ = __str__
+
+    @property
+    def watchable(self) -> list[CriterionResult]:
+        """The results whose run can be watched: those that are not yet met."""
+        return [result for result in self.results if self.started and result.status == NOT_YET]
+
+    def watch(self, criterion: str = "") -> "Tracer":
+        """Show the run in which a part was not met, line by line, where that can be seen.
+
+        criterion: the id of the part, "" = the first one that is not yet met.
+        Raises ValueError if no such part is "not yet", or the learner's functions are not here.
+        """
+        found = [result for result in self.watchable if criterion in ("", result.id)]
+        if not found:
+            ids = ", ".join(result.id for result in self.watchable) or "none"
+            raise ValueError(f"Only a part that is not yet met can be watched; here: {ids}.")
+        if self.watcher is None:
+            raise ValueError(f"This report came from another process. In your notebook: {self.call}.watch()")
+        return self.watcher.tracer(found[0])
+
+    def _ipython_display_(self) -> None:
+        if self.watcher is None or not self.watchable:
+            raise NotImplementedError  # IPython then shows the HTML, as of any other value
+        buttons = {
+            f"watch this run: {result.wanted}": partial(self.watcher.tracer, result)
+            for result in self.watchable
+        }
+        display_both(on_press(buttons), "", Shown(Html(self._repr_html_()), self.text()))
 
     def _repr_html_(self) -> str:
         if not self.started:

@@ -1,7 +1,8 @@
 """What an exercise is: scenarios to play, and criteria that judge only what was seen meanwhile."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -85,6 +86,10 @@ class Log:
         """What the model was asked with, call by call; [] for a call that got no list."""
         return [call.args[0] if call.args and isinstance(call.args[0], list) else [] for call in self.asks]
 
+    def step_at(self, place: int) -> int:
+        """Count the calls of the model up to a place in `calls`, that one included."""
+        return sum(call.name == "model" for call in self.calls[: place + 1])
+
     @property
     def tool_runs(self) -> list[tuple[str, dict[str, Any]]]:
         """The tools that ran, with their input, in order."""
@@ -102,10 +107,35 @@ class Fault:
     """Why a criterion is not met.
 
     seen: what was seen, short and concrete. hint: names this very fault; None = the criterion's own hints do.
+    scenario: the run in which it was seen; "" = the one that was looked at last. call: the model call at
+    which it can be seen, step: the one after which it can be seen; 0 = the words name it ("call 2 read ..."),
+    or it can be seen at the end.
     """
 
     seen: str
     hint: str | None = None
+    scenario: str = ""
+    call: int = 0
+    step: int = 0
+
+    @property
+    def seen_at(self) -> int:
+        """The model call at which it can be seen; 0 = not at one."""
+        return self.call or (0 if self.step else _number(AT_CALL, self.seen))
+
+    @property
+    def seen_after(self) -> int:
+        """The model call after which it can be seen; 0 = at the end."""
+        return self.step or _number(AFTER_REPLY, self.seen)
+
+
+AT_CALL = re.compile(r"\bcall (\d+) (?:read|got|began|was made)\b|\bin call (\d+);")
+AFTER_REPLY = re.compile(r"\breply (\d+) made\b")
+
+
+def _number(words: re.Pattern[str], text: str) -> int:
+    found = words.search(text)
+    return int(found[found.lastindex or 0]) if found else 0
 
 
 def first_fault(faults: Iterable[Fault | None]) -> Fault | None:
@@ -120,8 +150,11 @@ class Logs(Mapping[str, Log]):
         self._scenarios = scenarios
         self._play = play
         self._logs: dict[str, Log] = {}
+        self.last_name = ""
+        """The scenario that was looked at last."""
 
     def __getitem__(self, name: str) -> Log:
+        self.last_name = name
         if name not in self._logs:
             self._logs[name] = self._play(self._scenarios[name])
         return self._logs[name]
@@ -156,8 +189,11 @@ def each(
     """
 
     def judge_each(logs: Logs) -> Fault | None:
-        fault = first_fault(judge(logs[name]) for name in scenarios)
-        return fault and Fault(f"{before}{fault.seen}", hint or fault.hint or spare_hint)
+        for name in scenarios:
+            if fault := judge(logs[name]):
+                words = hint or fault.hint or spare_hint
+                return replace(fault, seen=f"{before}{fault.seen}", hint=words, scenario=name)
+        return None
 
     return judge_each
 

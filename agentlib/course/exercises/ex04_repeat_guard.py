@@ -1,5 +1,6 @@
 """ex04: the repeat guard."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -101,8 +102,16 @@ def _other_input_is_work(log: Log) -> Fault | None:
             f"{len(requests)} different requests were made, and {ran} of them "
             f"{'was' if ran == 1 else 'were'} run",
             "What makes two requests the same for your code: the tool, the input, or both together?",
+            step=_first_left_out(log),
         )
     return loops.answers_at_the_end(log)
+
+
+def _first_left_out(log: Log) -> int:
+    """Give the step of the first request behind which no tool ran."""
+    nexts = [call.tool for call in log.calls[1:]] + [""]
+    left_out = (place for place, call in enumerate(log.calls) if not call.tool and not nexts[place])
+    return log.step_at(next(left_out, -1))
 
 
 def _repeat_words(log: Log) -> str:
@@ -117,7 +126,11 @@ def _held_back(log: Log) -> Fault | None:
     if len(log.asks) < repeat_at:
         return crash(log) or Fault(f"the model was asked {times(len(log.asks))} and the run ended")
     if len(log.tool_runs) >= repeat_at:
-        return Fault(f"{what} was asked for a second time, and the tool ran a second time", _noticed(log))
+        return Fault(
+            f"{what} was asked for a second time, and the tool ran a second time",
+            _noticed(log),
+            step=repeat_at,
+        )
     if len(log.asks) == repeat_at:
         if fault := crash(log):
             return fault
@@ -152,25 +165,29 @@ def second_is_held_back(logs: Logs) -> Fault | None:
             return Fault(
                 fault.seen,
                 "Your guard waits for the third request, as in ex02. Here the second one is held back.",
+                "stuck",
+                step=fault.step,
             )
-        return fault
+        return replace(fault, scenario="stuck")
     log = logs["failed first"]
     if len(log.tool_runs) > 1:
         return Fault(
             f"{_repeat_words(log)} failed the first time, was asked for a second time, and the tool ran "
             "again",
             "When does your guard note a request: when it comes, or only when the tool has worked?",
+            step=log.facts["repeat_at"],
         )
     fault = _held_back(log)
     # A loop that no failure gets through at all is named by the criterion for failures.
     if fault is not None and loops.failures_become_results(logs) is None:
-        return fault
+        return replace(fault, scenario="failed first")
     log = logs["nothing first"]
     if len(log.tool_runs) > 1:
         return Fault(
             f"{_repeat_words(log)} gave None the first time, was asked for a second time, and the tool ran "
             "again",
             "Does your guard look at the result of the first request? Whether there was a request is enough.",
+            step=log.facts["repeat_at"],
         )
     return _held_back(log) or _in_other_runs(logs)
 
@@ -183,6 +200,7 @@ def _in_other_runs(logs: Logs) -> Fault | None:
             f"{_repeat_words(log)} was asked for the first time in a second run, and no tool ran",
             "Something is left over from the run before. Where is the memory of your guard made: inside the "
             "function, or once when it is defined?",
+            step=1,
         )
     log = logs["no such tool"]
     results = results_in(log.histories[2]) if len(log.histories) > 2 else []
@@ -192,6 +210,7 @@ def _in_other_runs(logs: Logs) -> Fault | None:
             f"{_repeat_words(log)}, a tool that is not there, was asked for a second time; the model read "
             f"the same result again: {shown(results[1])}",
             "Is the guard passed by a request for an unknown tool? It comes before you look for the tool.",
+            call=3,
         )
     log = logs["new after a repeat"]
     new = log.facts["requests"][-1]
@@ -199,6 +218,7 @@ def _in_other_runs(logs: Logs) -> Fault | None:
         return Fault(
             f"after a repeat was held back, {request_words(new)} was asked for, a new request; no tool ran",
             "Which requests are held back once there was a repeat: that one, or all of them?",
+            step=len(log.facts["requests"]),
         )
     return None
 
@@ -243,6 +263,7 @@ def _result_of_the_repeat(log: Log) -> Fault | None:
         return Fault(
             f"the result of the second request is {shown(result)}, as if it had been run",
             "The result has to say that the request was not run again.",
+            call=call,
         )
     return None
 
@@ -267,11 +288,14 @@ def _note(log: Log) -> Fault | None:
         )
     note = str(history[notes[-1]].get("text") or "").strip()
     if not any(letter.isalpha() for letter in note):
-        return Fault("the note has no text", "Say what the model should do now: answer with what it has.")
+        return Fault(
+            "the note has no text", "Say what the model should do now: answer with what it has.", call=call
+        )
     if note == log.facts["goal"]:
         return Fault(
             "the note repeats the goal, which the model has read before",
             "Say what is new: the model should ask no more, and answer with what it has.",
+            call=call,
         )
     told = results_in(history)[-1]
     if isinstance(told, str) and note.strip(" .!").lower() == told.strip(" .!").lower():
@@ -279,6 +303,7 @@ def _note(log: Log) -> Fault | None:
             f"the note says the same as the result: {shown(note)}",
             "The result says what was not done. The note says what to do now: answer, or say that you "
             "cannot.",
+            call=call,
         )
     return None
 

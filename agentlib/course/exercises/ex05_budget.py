@@ -103,6 +103,7 @@ def _at_the_budget(log: Log) -> Fault | None:
             f"{given} {counted(made, 'call')} {'was' if made == 1 else 'were'} made, which cost {paid}",
             "A call that would go over the budget is not made. Do you look before the call, with its own "
             "cost added?",
+            call=calls + 1,
         )
     if "returned" not in log.outcome:
         return crash(log)

@@ -409,15 +409,17 @@ def _odd_ids_answered(log: Log) -> Fault | None:
 
 
 def _interrupt_leaves_a_batch(log: Log) -> Fault | None:
+    pressed = next((place for place, call in enumerate(log.calls) if "interrupt" in call.answer), -1)
+    step = log.step_at(pressed)
     if "interrupted" not in log.outcome:
         then = crash(log) or Fault(f"the function returned {what_came_back(log)}")
-        return Fault(f"a person pressed Ctrl-C in the middle of a batch; then: {then.seen}")
-    pressed = next(place for place, call in enumerate(log.calls) if "interrupt" in call.answer)
+        return Fault(f"a person pressed Ctrl-C in the middle of a batch; then: {then.seen}", step=step)
     if log.calls[pressed + 1 :]:
         name = log.calls[pressed + 1].tool or "the model"
         return Fault(
             f"a person pressed Ctrl-C in the middle of a batch; after that {name} was called all the same",
             "Ctrl-C raises KeyboardInterrupt. Which `except` of yours catches it?",
+            step=step,
         )
     return None
 

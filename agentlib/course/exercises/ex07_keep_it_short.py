@@ -209,7 +209,7 @@ def _picks_fields(logs: Logs) -> Fault | None:
                 f"{what}: {fault.seen}", "A name in `keep` that the dict does not have is passed over."
             )
         if fault := _picked(log, logs[FITS_WHEN_PICKED]):
-            return Fault(f"{what} {fault.seen}", fault.hint)
+            return Fault(f"{what} {fault.seen}", fault.hint, name)
     return None
 
 
@@ -381,7 +381,7 @@ def leaves_short_histories(logs: Logs) -> Fault | None:
         steps, keep = log.facts["steps"][1], log.facts["keep_steps"]
         what = f"the history has {steps} steps, in {len(log.facts['history'])} entries, and keep_steps={keep}"
         if log.calls:
-            return Fault(f"{what}; summarise was called all the same", _why_called(name, logs))
+            return Fault(f"{what}; summarise was called all the same", _why_called(name, logs), name)
         if value != log.facts["history"]:
             return Fault(f"{what}; it came back as {sketch(value)}")
     log = logs["one old step"]

@@ -193,29 +193,33 @@ def begins_with_the_goal(log: Log) -> Fault | None:
             f"the model was called with {len(asked.args)} positional and "
             f"{counted(len(asked.kwargs), 'named value')}",
             "The model takes one thing: the history.",
+            call=1,
         )
     history = asked.args[0]
     if not isinstance(history, list):
         return Fault(
             f"the first call got {shown(history)}, which is no list",
             "The history is a list of dicts. What is its first entry?",
+            call=1,
         )
     if len(history) > 1 and isinstance(history[-1], dict) and history[-1].get("text") == goal:
         return Fault(
             f"a new run began with {counted(len(history), 'entry', 'entries')}: {sketch(history)}",
             "Something is left over from the run before. Where is the list made: inside the function, or "
             "once when it is defined?",
+            call=1,
         )
     if len(history) != 1:
-        return Fault(f"the first call read {len(history)} entries, not one: {sketch(history)}")
+        return Fault(f"the first call read {len(history)} entries, not one: {sketch(history)}", call=1)
     entry = history[0]
     text = entry.get("text") if isinstance(entry, dict) else None
     if not isinstance(text, str) or goal not in text:
-        return Fault(f'the first entry was {shown(entry)}; the goal is not its "text"')
+        return Fault(f'the first entry was {shown(entry)}; the goal is not its "text"', call=1)
     if entry.get("role") != "user":
         return Fault(
             f'the first entry has the role {json_text(entry.get("role"))}, not "user"',
             "Who speaks in the first entry? Its `role` says so.",
+            call=1,
         )
     return None
 
@@ -226,6 +230,7 @@ def runs_the_tool(log: Log) -> Fault | None:
     requests = log.facts["requests"]
     known = set(log.scenario.args[1])
     number = 0  # of the request that waits for its tool
+    step = 0
     waiting = False
     for call in log.calls:
         if call.name == "model":
@@ -234,7 +239,9 @@ def runs_the_tool(log: Log) -> Fault | None:
                 return Fault(
                     f"the model asked for {request_words(request)}; no tool ran before it was asked again",
                     "Which line calls the tool? Is it reached for every request?",
+                    step=step,
                 )
+            step += 1
             reply = call.answer.get("gave")
             waiting = isinstance(reply, dict) and reply.get("type") == "tool" and reply["tool"] in known
             continue
@@ -244,18 +251,21 @@ def runs_the_tool(log: Log) -> Fault | None:
             return Fault(
                 f"{call.tool} ran once more though nobody had asked: {full_call(call.tool, call.kwargs)}",
                 "One request, one run. Is the tool called in two places?",
+                step=step,
             )
         if call.args:
             return Fault(
                 f"{call.tool} was called with {shown(call.args)} in one piece",
                 "The input is a dict of named arguments. How do you hand a dict to a function as named "
                 "arguments?",
+                step=step,
             )
         same = json_text(call.kwargs) == json_text(request["input"]) or call.kwargs == request["input"]
         if call.tool != request["tool"] or not same:
             return Fault(
                 f"the model asked for {asked}, but {full_call(call.tool, call.kwargs)} ran",
                 "The tool's name and its input both come from the reply, unchanged.",
+                step=step,
             )
         waiting = False
         number += 1
@@ -418,6 +428,7 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
         return Fault(
             f'the tool entry has the keys {", ".join(map(repr, entries[-1]))}, and no "result"',
             'The tool\'s result stands under the key "result".',
+            call=call,
         )
     if not said_nothing and not any(holds(value, result) for value in kept):
         return Fault(
@@ -425,6 +436,7 @@ def _result_behind(history: list[Any], call: int, request: Entry, result: Any) -
             "What the tool gave goes into the history. Even 0 is a result."
             if result == 0
             else "What the tool gave goes into the history. What stands there in its place?",
+            call=call,
         )
     return None
 
@@ -447,6 +459,7 @@ def answers_at_the_end(log: Log) -> Fault | None:
         return Fault(
             f"call {steps} gave an answer; the model was asked once more all the same",
             "An answer ends the run at once. Which line leaves the loop, and under which condition?",
+            call=steps + 1,
         )
     return wrong_end(log, log.facts["answer"], steps, "answered")
 
@@ -500,13 +513,15 @@ def at_the_limit(log: Log) -> Fault | None:
 
 def _tool_failures(log: Log) -> Fault | None:
     facts = log.facts
-    in_a_row = 0
+    in_a_row = step = 0
     for call in log.calls:
         in_a_row = in_a_row + 1 if call.tool else 0
+        step += call.name == "model"
         if in_a_row > 1:
             return Fault(
                 f"{call.tool} failed, and ran again before the model was asked again",
                 "Your loop runs a failed tool again by itself. Whether to try again is the model's decision.",
+                step=step,
             )
     for number, (request, message, kind) in enumerate(
         zip(facts["requests"], facts["messages"], facts["kinds"], strict=True)
@@ -527,6 +542,7 @@ def _tool_failures(log: Log) -> Fault | None:
                 f"{what}; the result that the model reads is {shown(kept[-1])}",
                 "The tool's own message says what went wrong; the model needs these very words. Where do "
                 "they get lost?",
+                call=number + 2,
             )
     return answers_at_the_end(log)
 
@@ -568,6 +584,7 @@ def _unknown(log: Log) -> Fault | None:
         return Fault(
             f"{what}; the result that the model reads is {shown(kept[-1])}",
             "Say in the result which name was unknown.",
+            call=2,
         )
     second = _next_history(log, 1)
     if second is None:
@@ -589,6 +606,7 @@ def _interrupt_leaves(log: Log, where: str) -> Fault | None:
     return Fault(
         f"a person pressed Ctrl-C while {where} was at work; then: {then}",
         f"Ctrl-C raises KeyboardInterrupt. Which `except` of yours catches it when it comes in {where}?",
+        step=log.step_at(pressed[0]) if pressed else 0,
     )
 
 

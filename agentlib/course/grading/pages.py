@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from agentlib.course.checking.report import NOT_YET, CheckReport, CriterionResult
+from agentlib.course.checking.saw import HEADS, Saw
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.grade import GRADED, Row
 from agentlib.views.shown import caption_html
@@ -45,6 +46,7 @@ def _feedback(row: Row) -> dict[str, Any]:
     about["title"] = row.exercise.replace("_", " ") if row.exercise in EXERCISES else row.file
     report = row.report and _report(row.report, row.notes)
     about["report_html"] = report._repr_html_() if report else ""
+    about["saw"] = [(one.wanted, HEADS, one.saw) for one in report.results if one.saw] if report else []
     # The report of one that was begun shows the notes itself.
     about["notes"] = () if report and report.started else row.notes
     return about
@@ -62,6 +64,7 @@ def _report(about: dict[str, Any], notes: Sequence[str]) -> CheckReport:
             wanted=one["wanted"],
             seen=one["seen"],
             hints=tuple(one["hints"]) if one["hints"] else ("", ""),
+            saw=tuple(Saw(**row) for row in one.get("saw", ())),  # batches of before have none
         )
         for one in about["results"]
     )

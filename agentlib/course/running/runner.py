@@ -28,6 +28,7 @@ __all__ = [
     "TOO_LONG",
     "TOO_OFTEN",
     "Counter",
+    "PlayedFunctions",
     "RunEnded",
     "Runner",
     "TimeLimit",
@@ -249,7 +250,7 @@ class Runner:
     def run(self, request: Entry, called: Callable[[str, list[Any], Entry], Entry], seconds: float) -> Entry:
         """Call one function and give its outcome; see `agentlib.course.checking.simulator.Learner`."""
         limit = TimeLimit(seconds, self.platform)
-        channel = _Channel(called, limit)
+        channel = PlayedFunctions(called, limit)
         function = self.functions[request["function"]]
         args = [channel.inside(value) for value in request["args"]]
         kwargs = {name: channel.inside(value) for name, value in request["kwargs"].items()}
@@ -299,7 +300,7 @@ def why_not(function: Any) -> str:
     return ""
 
 
-class _Channel:
+class PlayedFunctions:
     """Passes the learner's calls to the simulator, in the form of JSON, and does what it answers."""
 
     def __init__(self, called: Callable[[str, list[Any], Entry], Entry], limit: TimeLimit) -> None:

@@ -27,19 +27,30 @@ class Tracer:
     traces: names and traces; one alone has the name "". live: the player with its slider; None where widgets
     are not installed. static: the same frames as tables, in HTML and in text, for places without widgets.
     predict: True, or a name such as "02 two steps" under which it is kept whether the guess was right.
+    start: the number of the frame at which the player opens; 0 = at the first one. wanted: what had to come,
+    shown beside the frames.
     """
 
-    def __init__(self, traces: Mapping[str, Trace], *, predict: bool | str = False, **live: Any) -> None:
+    def __init__(
+        self,
+        traces: Mapping[str, Trace],
+        *,
+        predict: bool | str = False,
+        start: int = 0,
+        wanted: str = "",
+        **live: Any,
+    ) -> None:
         self.traces = dict(traces)
         name, predict = (predict, True) if isinstance(predict, str) else ("", predict)
+        opens = {**({"start": start} if start else {}), **({"wanted": wanted} if wanted else {})}
         # The table keeps showing this run when the slider has run the loop again, so it says which run it is.
         title = {"title": f"All frames of the run with max_steps={live['max_steps']}"} if live else {}
-        self.static = static_tracer(self.traces, predict=predict, **title)
+        self.static = static_tracer(self.traces, predict=predict, start=start, wanted=wanted, **title)
         self.live: Any = None
         if find_spec("anywidget") is not None:
             from agentlib.views.tracer.live import Live
 
-            self.live = Live(self.traces, predict=predict, **live)
+            self.live = Live(self.traces, predict=predict, opens=opens, **live)
             if name:
                 self.live.player.observe(lambda change: self._guessed(name, change["new"]), names="guess")
 

@@ -36,6 +36,7 @@ class Live:
     """The player and its slider.
 
     traces: names and traces that stand side by side; one trace has the name "".
+    opens: "start", the number of the frame that is shown first, and "wanted", what had to come.
     rerun: the loop to run again for the slider and the what-if form; None = there are none.
     seconds: how long the run took that is shown first.
     """
@@ -45,12 +46,14 @@ class Live:
         traces: Mapping[str, Trace],
         *,
         predict: bool = False,
+        opens: Mapping[str, Any] | None = None,
         max_steps: int = 10,
         rerun: Rerun | None = None,
         seconds: float = 0.0,
     ) -> None:
         self.traces = dict(traces)
         self.predict = predict
+        self.opens = opens or {}
         self.rerun = rerun
         self.player = Player(self.timelines(), can_fork=rerun is not None)
         self.player.on_wish("fork", self.fork)
@@ -77,7 +80,9 @@ class Live:
 
     def timelines(self) -> list[dict[str, Any]]:
         """Make what the player plays."""
-        return [timeline(trace, label, self.predict) for label, trace in self.traces.items()]
+        return [
+            {**timeline(trace, label, self.predict), **self.opens} for label, trace in self.traces.items()
+        ]
 
     def moved(self, change: Any) -> None:
         """Run the loop again with another max_steps, and show how the run ends now."""

@@ -27,14 +27,25 @@ FIRST_FRAMES, LAST_FRAMES = 45, 15
 
 
 def static_tracer(
-    traces: Mapping[str, Trace], *, predict: bool = False, title: str = "All frames as a table"
+    traces: Mapping[str, Trace],
+    *,
+    predict: bool = False,
+    title: str = "All frames as a table",
+    start: int = 0,
+    wanted: str = "",
 ) -> Shown:
     """Show whole traces at once: the code with its line numbers, every frame, the history at the end.
 
     traces: names and traces; one alone has the name "".
     predict: the end is folded, with a question before it. title: what the folded tables are called.
+    start: the frame to look at first; 0 = none. wanted: what had to come.
     """
     shown = [_one(trace, label, predict) for label, trace in traces.items()]
+    if wanted:
+        words = f"Wanted: {wanted}"
+        if start:
+            words = f"{words}. Look at frame {start}."
+        shown.insert(0, Shown(tag("p", caption_html(words)), words))
     page = static_html(title, *(one.html for one in shown))
     return Shown(page, "\n\n\n".join(one.text for one in shown))
 
