@@ -198,7 +198,7 @@ def test_a_notebook_gets_a_button_for_each_part_that_is_not_yet_met(monkeypatch)
     widget, static = shown(report, monkeypatch)
     assert "application/vnd.jupyter.widget-view+json" in widget
     assert [one.description for one in made] == [
-        "watch this run: keeps every request of the model in the history"
+        "watch this run: Part 3: keeps every request of the model in the history"
     ]
     assert "not yet" in static._repr_html_()
     assert static.text == str(report)

@@ -188,7 +188,7 @@ class CheckReport:
         if self.watcher is None or not self.watchable:
             raise NotImplementedError  # IPython then shows the HTML, as of any other value
         buttons = {
-            f"watch this run: {result.wanted}": partial(self.watcher.tracer, result)
+            f"watch this run: {result.title}": partial(self.watcher.tracer, result)
             for result in self.watchable
         }
         display_both(on_press(buttons), "", Shown(Html(self._repr_html_()), self.text()))
