@@ -9,6 +9,8 @@ import pytest
 from agentlib.course import final_test, progress
 from agentlib.course.final import NOTEBOOKS, TaskSource, all_tasks, draw_tasks, look_again
 from agentlib.course.final.task import judged
+from agentlib.course.final.tasks_09_find_the_bugs import BUGS, LOOP, with_bug
+from agentlib.course.final.tasks_09_find_the_bugs import judge as judge_loop
 from agentlib.views.quiz import REPAIR_TRIES
 
 SEEDS = range(12)
@@ -113,16 +115,59 @@ def test_a_line_that_is_not_there_is_said(number):
     assert judged("x = 1", number, "x = 2", lambda names: "", {}) == "There is no such line."
 
 
-def test_a_repair_may_stand_in_another_form_or_another_line():
-    (task,) = [each for each in REPAIRS if each.make.__name__ == "repair_the_key"]
-    judge = made(task, 0).repair.judge
-    assert judge(4, 'key = [call["tool"], dict(call["input"])]') == ""
-    assert judge(4, 'key = call["tool"], call["input"]') == ""
-    assert judge(5, "key = call; seen.append(call)") == ""
-    assert (
-        judge(4, "key = str(call)")
-        == "For one input, its keys in another order it said False, and should say True."
-    )
+OTHER_FORMS = [
+    ("repair_what_is_sent", 4, "reply = model([*history])"),
+    ("repair_the_error", 5, 'return {"error": f"{type(problem).__name__}: {problem}"}'),
+    ("repair_the_check", 4, "if budget - coins < cost:"),
+    ("repair_the_key", 6, 'key = [call["tool"], dict(call["input"])]'),
+    ("repair_the_key", 6, 'key = call["tool"], sorted(call["input"].items())'),
+    ("repair_the_key", 7, "key = call; seen.append(call)"),
+    ("repair_the_trim", 6, "return text[:max(0, max_chars - len(MARK))] + MARK"),
+    ("repair_the_guard", 5, "if earlier[0] == call and earlier[1] == result:"),
+    ("repair_the_unknown_tool", 3, 'words = "Use one of " + str(list(tools))'),
+    ("repair_the_yes", 3, "if not (yes is True):"),
+    ("repair_the_proof", 3, 'return "note.txt" in files and wanted in files["note.txt"]'),
+    ("repair_the_adapter", 6, 'given = json.JSONDecoder().decode(call["function"]["arguments"])'),
+]
+WRONG_FORMS = [
+    ("repair_what_is_sent", 4, "reply = model(history[:2])", "The calls were sent 1, 2, 2 entries"),
+    ("repair_the_error", 5, 'return {"error": problem}', "The tool said"),
+    ("repair_the_check", 4, "if coins + cost >= budget:", "should be"),
+    ("repair_the_key", 6, "key = str(call)", "For one input, its keys in another order it said False"),
+    ("repair_the_key", 6, 'key = str(call["input"])', "For two tools with one input"),
+    ("repair_the_trim", 6, "return (text + MARK)[:max_chars]", "its beginning and the mark"),
+    ("repair_the_guard", 5, "if earlier[1] == result:", "For three calls that each found nothing"),
+    ("repair_the_unknown_tool", 4, "return words", "and the model reads"),
+    ("repair_the_yes", 3, "if not yes:", "The reply was 'No, that is too much.', and the tool ran."),
+    ("repair_the_proof", 3, "return wanted in str(files)", "With a file of another name"),
+    ("repair_the_test", 2, 'return "delete_note" not in tools_used', "an empty note"),
+    ("repair_the_adapter", 6, 'given = eval(call["function"]["arguments"])', "`NameError: "),
+]
+
+
+def judge_of(name):
+    (task,) = [each for each in REPAIRS if each.make.__name__ == name]
+    return made(task, 0).repair.judge
+
+
+@pytest.mark.parametrize(("name", "number", "line"), OTHER_FORMS)
+def test_a_repair_may_stand_in_another_form_or_another_line(name, number, line):
+    assert judge_of(name)(number, line) == ""
+
+
+@pytest.mark.parametrize(("name", "number", "line", "said"), WRONG_FORMS)
+def test_half_a_repair_is_told_what_it_still_does(name, number, line, said):
+    assert said in judge_of(name)(number, line)
+
+
+def test_each_bug_of_lesson_09_is_mended_by_its_line_alone():
+    for bug in BUGS:
+        code = with_bug(bug)
+        assert judged(code, bug.line, bug.text, judge_loop, {}) != "", bug
+        assert judged(code, bug.line, LOOP.split("\n")[bug.line - 1], judge_loop, {}) == "", bug
+        for other in BUGS:
+            if other.line != bug.line:
+                assert judged(code, other.line, other.text, judge_loop, {}) != "", (bug, other)
 
 
 @pytest.mark.parametrize("line", ["while True: pass", "while True: model(history)"])

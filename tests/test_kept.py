@@ -172,6 +172,18 @@ def test_what_the_first_form_kept_is_there_and_its_file_stays_as_it_is(tmp_path)
     assert (tmp_path / "answers.json").read_text() == text
 
 
+def test_a_best_score_stays_a_score_of_the_questions_that_it_was_won_with(tmp_path):
+    old = {"02_blue_mugs": {"picked": [0] * 5, "best": 4, "of": 5}, "final_test_10": {"best": 13, "of": 20}}
+    (tmp_path / "answers.json").write_text(json.dumps({"version": 1, "quizzes": old}))
+    assert rows(tmp_path)["02_blue_mugs"][1:] == ["0", "of", "3", "4", "of", "5", "passed", "-"]
+    quiz("02_blue_mugs", folder=tmp_path).pick([2, 0, 0])  # 1 of 3 is less than 4 of 5
+    Answers(tmp_path).keep("final_test_10", [0] * 15, 9)
+    assert rows(tmp_path)["02_blue_mugs"][1:] == ["3", "of", "3", "4", "of", "5", "passed", "-"]
+    assert rows(tmp_path)["final_test_10"][1:] == ["15", "of", "15", "13", "of", "20", "passed"]
+    quiz("02_blue_mugs", folder=tmp_path).pick([2, 1, 0])
+    assert rows(tmp_path)["02_blue_mugs"][1:] == ["3", "of", "3", "3", "passed", "-"]
+
+
 def test_reset_forgets_both_forms(tmp_path):
     (tmp_path / "answers.json").write_text(
         json.dumps({"version": 1, "quizzes": {"02_blue_mugs": {"best": 3}}})

@@ -11,10 +11,10 @@ from agentlib.course.exercises import EXERCISES
 from agentlib.views import store
 from agentlib.views.describe import counted
 from agentlib.views.quiz import FINAL_NAME, PASS_MARK
-from agentlib.views.quiz.answers import Answers
+from agentlib.views.quiz.answers import Answers, best_of
 from agentlib.views.quiz.predictions import counted_predictions
-from agentlib.views.quiz.questions import known_quizzes, load_questions
-from agentlib.views.shown import Row, Shown, TableCell, joined_html, table, tag
+from agentlib.views.quiz.questions import asked_mark, known_quizzes, load_questions
+from agentlib.views.shown import Html, Row, Shown, TableCell, joined_html, table, tag
 
 __all__ = ["keep_check", "progress"]
 
@@ -31,8 +31,9 @@ def progress(folder: str | Path | None = None) -> Shown:
     predictions = answers.store.all(store.PREDICTIONS)
     lessons: list[Row] = []
     for name in known_quizzes():
-        sizes = [question.size for question in load_questions(name)]
-        value = {"picked": answers.picked(name, sizes), "best": kept.get(name, {}).get("best")}
+        questions = load_questions(name)
+        sizes = [question.size for question in questions]
+        value = {**kept.get(name, {}), "picked": answers.picked(name, sizes, asked_mark(questions))}
         lessons.append([*_quiz_row(name, value, len(sizes)), _predicted(name, predictions)])
     checked = answers.store.all(store.EXERCISES)
     exercises = [_exercise_row(name, checked.get(name, {})) for name in EXERCISES]
@@ -52,7 +53,7 @@ def progress(folder: str | Path | None = None) -> Shown:
         table("Exercises", ("exercise", "best points", "state"), exercises),
         table("Final test", ("test", "answered now", "best score", "state"), tests),
     ]
-    html = joined_html(tag("p", words), *(each.html for each in tables))
+    html = joined_html(tag("p", words), *(_in_a_frame(each) for each in tables))
     return Shown(html, "\n\n".join([words, *(each.text for each in tables)]))
 
 
@@ -70,13 +71,23 @@ def keep_check(report: CheckReport, folder: str | Path | None = None) -> CheckRe
     return replace(report, notes=(*report.notes, kept.problem))
 
 
+def _in_a_frame(one: Shown) -> Html:
+    """Put a table where it can be moved sideways, by keys too, on a narrow page."""
+    title = one.text.partition("\n")[0]
+    name = {"role": "region", "aria_label": title, "tabindex": "0", "data_lm_suppress_shortcuts": "true"}
+    return tag("div", one.html, style="overflow-x:auto", **name)
+
+
 def _quiz_row(name: str, kept: Mapping[str, Any], questions: object) -> list[TableCell | str]:
     """Make the row of a quiz out of what stands in the file, which may be anything."""
-    picked, best, of = kept.get("picked"), _number(kept.get("best")), _number(questions)
+    picked, of = kept.get("picked"), _number(questions)
+    best, best_questions = best_of(dict(kept))
+    best_questions = best_questions or of  # the first form did not always say
     answered = sum(pick != -1 for pick in picked) if isinstance(picked, list) else 0
-    passed = of and best >= PASS_MARK * of
+    passed = best_questions and best >= PASS_MARK * best_questions
     state = "passed" if passed else "not yet" if answered or best else NOT_BEGUN
-    return [name, f"{answered} of {of}", TableCell(f"{best}", number=True), state]
+    score = f"{best}" if best_questions == of else f"{best} of {best_questions}"
+    return [name, f"{answered} of {of}", TableCell(score, number=True), state]
 
 
 def _exercise_row(name: str, kept: Mapping[str, Any]) -> list[TableCell | str]:

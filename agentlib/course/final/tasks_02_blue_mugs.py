@@ -130,7 +130,8 @@ def act(tools, call):
                 raise ValueError(words)
 
             came = names["act"]({"t": fails}, {"tool": "t", "input": {}})
-            if words not in str(came):
+            read = [came] if isinstance(came, str) else list(came.values()) if isinstance(came, dict) else []
+            if not any(isinstance(text, str) and words in text for text in read):
                 return f"The tool said `{words}`, and the model reads {json_text(came)[:80]}."
         came = names["act"]({"t": lambda n: n + 1}, {"tool": "t", "input": {"n": 4}})
         return "" if came == 5 else f"A tool that gives 5 without failing came back as {came!r}."

@@ -94,6 +94,8 @@ def shown_equal_inputs(rng: Random) -> FinalTask:
 def repair_the_key(rng: Random) -> FinalTask:
     """Show a rule that counts the tool alone."""
     code = """
+import json
+
 def too_often(calls):
     seen = []
     for call in calls:
@@ -122,6 +124,6 @@ def too_often(calls):
     return mend(
         "This rule ends a run that looks up three different trains. Only the same tool with the same input, whatever the order "
         "of its keys, is a repeat. Mend one line.",
-        code, (4, 'key = (call["tool"], sorted(call["input"].items()))'),
+        code, (6, "key = json.dumps(call, sort_keys=True)"),
         "The same tool is normal work. The same tool with the same input asks for what is known.", judge, "same-call",
     )  # fmt: skip

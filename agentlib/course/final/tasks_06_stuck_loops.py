@@ -59,8 +59,8 @@ def shown_which_rule(rng: Random) -> FinalTask:
         "none of the three": "The same call brings a new result each time: that is waiting, not being stuck.",
     }
     other = {
-        "RepeatedCall(3)": "It counts calls that are equal in input and result, and here another rule comes first or they differ.",
-        "NoProgress(3)": "It wants three steps in a row whose results were all seen before.",
+        "RepeatedCall(3)": "It wants calls that are equal in input and in result, and these are not: look at both columns.",
+        "NoProgress(3)": "It wants three steps in a row whose results were all seen before. Here that comes later, or never.",
         "TooManyErrors(4)": "It counts errors; a search that finds nothing, or a job that is not done, is none.",
         "none of the three": "One of them does: look at what is the same in each line.",
     }

@@ -30,7 +30,7 @@ for call in calls:
         return f"without a result: {', '.join(left) or 'none'}"
 
     why = {
-        "break": "`break` leaves the loop, so what comes after the failure is not run either. Each open request is refused later.",
+        "break": "`break` leaves the loop, so what comes after the failure is not run either. A provider refuses a history with open requests.",
         "continue": "`continue` goes to the next request, and this one stays open. A provider refuses such a history.",
     }.get(
         does, "The unknown tool is answered with an error, and the others run: each request has its result."

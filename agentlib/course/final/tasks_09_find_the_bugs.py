@@ -53,7 +53,8 @@ BUGS = (
 )  # fmt: skip
 
 
-def _with(bug: Bug) -> str:
+def with_bug(bug: Bug) -> str:
+    """Give the loop with one line as it stands in a bug."""
     lines = LOOP.split("\n")
     old = lines[bug.line - 1]
     lines[bug.line - 1] = old[: len(old) - len(old.lstrip())] + bug.text
@@ -75,9 +76,9 @@ def judge(names: dict[str, Any]) -> str:
     first, second, last = ask("warm", city="Shimla"), ask("warm", city="Pune"), answer("Pune")
     model = Played(first, second, last)
     came = run_agent(model, {"warm": warm}, GOAL, 9)
-    whole = [GOAL, first, {"error": "Shimla is not known. Ask for Simla."}, second, "30 C in Pune"]
     sent = model.seen[-1]
-    if sent != whole:
+    whole = sent[:2] == [GOAL, first] and sent[3:] == [second, "30 C in Pune"] and len(sent) == 5
+    if not whole or "Ask for Simla." not in str(sent[2]):
         read = ", ".join(map(_kind, sent))
         return f"Before its answer the model should read: goal, request, error, request, result. It read: {read}."
     if came != ("answered", "Pune"):
@@ -91,7 +92,9 @@ def judge(names: dict[str, Any]) -> str:
 
 def _kind(entry: Any) -> str:
     if not isinstance(entry, dict):
-        return "result" if isinstance(entry, str) else f"a {type(entry).__name__}"
+        return (
+            "result" if isinstance(entry, str) else "None" if entry is None else f"a {type(entry).__name__}"
+        )
     return next(
         (word for key, word in {"role": "goal", "type": "request", "error": "error"}.items() if key in entry),
         "?",
@@ -101,7 +104,7 @@ def _kind(entry: Any) -> str:
 def shown_which_line(rng: Random) -> FinalTask:
     """Show a loop with a bug and what was seen of it, and ask for the line."""
     bug = rng.choice(BUGS)
-    code = _with(bug)
+    code = with_bug(bug)
     assert judged(code, bug.line, bug.text, judge, {})
     others = [other for other in BUGS if other.line != bug.line]
     rng.shuffle(others)
@@ -121,7 +124,7 @@ def _right(line: int) -> str:
 def shown_what_a_demo_hides(rng: Random) -> FinalTask:
     """Show a loop with a bug, and ask what a certain model makes of it."""
     bug = rng.choice([each for each in BUGS if each.line in (3, 7, 13)])
-    code, max_steps, requests = _with(bug), rng.randint(2, 5), rng.choice([1, 3, 99])
+    code, max_steps, requests = with_bug(bug), rng.randint(2, 5), rng.choice([1, 3, 99])
     model = Played(*[ask("t")] * requests, answer("Done."))
     try:
         came = repr(run_code(code)["run_agent"](model, {"t": lambda: 1}, GOAL, max_steps))
@@ -148,4 +151,4 @@ def repair_the_bug(rng: Random) -> FinalTask:
     """Show a loop with a bug and what was seen of it, and ask for the mend."""
     bug = rng.choice(BUGS)
     text = f"What was seen: {bug.seen}. Mend one line."
-    return mend(text, _with(bug), (bug.line, _right(bug.line)), bug.why, judge, "prove-words")
+    return mend(text, with_bug(bug), (bug.line, _right(bug.line)), bug.why, judge, "prove-words")

@@ -120,7 +120,7 @@ def requests(message):
 """
 
     def judge(names: dict[str, Any]) -> str:
-        inputs = [{"place": "north", "n": 3}, {}]
+        inputs = [{"place": "north", "n": 3}, {}, {"whole": True, "until": None}]
         calls = [
             {"id": f"call_{n}", "type": "function", "function": {"name": tool, "arguments": json.dumps(each)}}
             for n, each in enumerate(inputs)

@@ -1,7 +1,6 @@
 """The quiz: questions with an explanation for every choice, marked at once, kept from one day to the next."""
 
 from collections.abc import Sequence
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from agentlib.views.quiz.questions import (
     Choice,
     Question,
     QuestionError,
+    asked_mark,
     known_name,
     load_questions,
     read_questions,
@@ -65,10 +65,7 @@ class Quiz:
         self.tries = tries
         self.closing = closing
         self.sizes = [question.size for question in questions]
-        # A question that has changed since is asked anew.
-        self._asked = sha256(
-            repr([(one.text, one.shown, one.choices) for one in questions]).encode()
-        ).hexdigest()[:16]
+        self._asked = asked_mark(self.questions)
         none = [-1] * len(questions)
         self.picked = answers.picked(name, self.sizes, self._asked) if name else list(none)
         kept = answers.read().get(name, {}) if name and self.picked != none else {}
@@ -195,7 +192,9 @@ def static_quiz(questions: Sequence[Question], tries: int = TRIES) -> Shown:
 
 
 def _question_html(number: int, question: Question, tries: int) -> list[Html]:
-    shown = [tag("pre", question.shown, style="white-space:pre-wrap")] if question.shown else []
+    shown = (
+        [tag("pre", question.shown, style="white-space:pre-wrap;word-break:normal")] if question.shown else []
+    )
     asked = tag("p", tag("strong", f"{number}. ", caption_html(question.text)))
     again = [tag("p", question.look_again)] if question.look_again else []
     if question.repair:

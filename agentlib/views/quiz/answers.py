@@ -8,7 +8,7 @@ from typing import Any
 from agentlib.views.quiz.questions import known_name
 from agentlib.views.store import QUIZZES, Store, data_folder
 
-__all__ = ["Answers", "are_picks", "data_folder"]
+__all__ = ["Answers", "are_picks", "best_of", "data_folder"]
 
 VERSION = 1
 """Of the first form: one file, `answers.json`, for all quizzes. It is read and never written."""
@@ -43,7 +43,10 @@ class Answers:
         for kept in (self._first_form(), self.store.all(QUIZZES)):
             for name, value in kept.items():
                 name = known_name(name)  # a lesson may have another number now
-                found[name] = {**value, "best": max(_best(value), _best(found.get(name, {})))}
+                before = found.get(name)
+                found[name] = (
+                    value if before is None else {**value, **_better(best_of(before), best_of(value))}
+                )
         return found
 
     def picked(self, quiz: str, sizes: Sequence[int], asked: str = "") -> list[int]:
@@ -64,9 +67,10 @@ class Answers:
         more: what else is kept beside them, ready for JSON.
         """
         kept = self.read().get(quiz, {})
-        whole = all(pick >= 0 for pick in picked)
-        best = max(_best(kept), score if whole else 0)
-        value = {"picked": list(picked), "best": best, "of": len(picked), **more}
+        best = best_of(kept)
+        if all(pick >= 0 for pick in picked):
+            best = max(best, (score, len(picked)), key=_share)
+        value = {"picked": list(picked), "of": len(picked), "best": best[0], "best_of": best[1], **more}
         return self.store.keep(QUIZZES, quiz, value)
 
     def reset(self) -> bool:
@@ -93,6 +97,16 @@ class Answers:
         return {name: value for name, value in quizzes.items() if isinstance(value, dict)}
 
 
-def _best(kept: dict[str, Any]) -> int:
-    best = kept.get("best")
-    return best if type(best) is int else 0
+def best_of(kept: dict[str, Any]) -> tuple[int, int]:
+    """Give the best score of a quiz, and of how many questions; they may have been others then."""
+    best, of = kept.get("best"), kept.get("best_of", kept.get("of"))
+    return (best if type(best) is int else 0, of if type(of) is int else 0)
+
+
+def _share(score: tuple[int, int]) -> float:
+    return score[0] / score[1] if score[1] else 0.0
+
+
+def _better(one: tuple[int, int], other: tuple[int, int]) -> dict[str, int]:
+    best, of = max(other, one, key=_share)
+    return {"best": best, "best_of": of}

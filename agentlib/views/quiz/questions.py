@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from agentlib.errors import AgentLibError
 from agentlib.messages import describe
 
 __all__ = [
-    "Choice", "Question", "QuestionError", "Repair", "known_name", "known_quizzes",
+    "Choice", "Question", "QuestionError", "Repair", "asked_mark", "known_name", "known_quizzes",
     "load_questions", "read_questions",
 ]  # fmt: skip
 
@@ -67,6 +68,12 @@ class Repair:
     line: int
     text: str
     why: str
+
+
+def asked_mark(questions: Sequence[Question]) -> str:
+    """Give a mark of what questions ask, so that one that has changed since is asked anew."""
+    words = repr([(one.text, one.shown, one.choices) for one in questions])
+    return sha256(words.encode()).hexdigest()[:16]
 
 
 def known_quizzes() -> list[str]:
