@@ -136,7 +136,7 @@ def stuck_at(calls):
         numbered(code),
         right,
         wrong,
-        "guards-words",
+        "table-seen",
     )
 
 
@@ -173,5 +173,5 @@ def stuck(done):
         "`done` holds pairs of a call and its result. This guard ends a run that waits for a job: 10%, 40%, 60%. Stuck is a run "
         "whose last call has brought the same result three times. Mend one line.",
         code, (5, "if earlier == (call, result):"),
-        "Same call and same result: polling brings something new each time.", judge, "polling-words",
+        "Same call and same result: polling brings something new each time.", judge, "polling-seen",
     )  # fmt: skip
