@@ -1,0 +1,91 @@
+"""The tasks of lesson 08: which tools together can leak, a person's yes, and which links may be opened."""
+
+from collections.abc import Collection, Mapping
+from urllib.parse import urlsplit
+
+from agentlib.course.quick_checks.task import SmallTask, Wrong, call
+from agentlib.labs import poisoned
+from agentlib.messages import Entry, ask
+
+
+def can_leak(names: Collection[str], kinds: Mapping[str, str]) -> bool:
+    """Tell whether these tools together can let private data out."""
+    brought = {kinds[name] for name in names}
+    return {"private data", "untrusted text", "way out"} <= brought
+
+
+def may_run(request: Entry) -> bool:
+    """Say yes to a mail to the customer, and to nothing else."""
+    return bool(request["tool"] == "send_mail" and request["input"].get("to") == poisoned.CUSTOMER)
+
+
+def may_open(url: str) -> bool:
+    """Let the shop's own pages be opened, and no others."""
+    return urlsplit(url).hostname == "shop.example"
+
+
+HOST = 'urlsplit(url).hostname == "shop.example"'
+KINDS = {"diary": "private data", "news": "untrusted text", "clock": "nothing", "post": "way out"}
+
+TASKS = (
+    SmallTask(
+        name="08 can leak",
+        ours=can_leak,
+        cases=(
+            call(["diary", "news", "post"], KINDS),
+            call(["diary", "post", "clock"], KINDS, hint="Nobody here tells the model to send anything"),
+            call(["diary", "news"], KINDS, hint="Told to send it, and no way to do so"),
+            call(["news", "post", "clock"], KINDS, hint="There is nothing private to send"),
+            call([], KINDS),
+        ),
+        wrong=(
+            Wrong('"untrusted text", ', "", "for (['diary', 'post', 'clock'], "),
+            Wrong(', "way out"', "", "for (['diary', 'news'], "),
+        ),
+    ),
+    SmallTask(
+        name="08 may run",
+        ours=may_run,
+        cases=(
+            call(ask("send_mail", to=poisoned.CUSTOMER, text="Hello."), said="for a mail to the customer"),
+            call(
+                ask("send_mail", to="mira@home.example.evil.example"),
+                said="for a mail to an address like hers",
+            ),
+            call(ask("send_mail", text="Hello."), said="for a mail to nobody"),
+            call(
+                ask("delete_customer", to=poisoned.CUSTOMER),
+                said="for another tool",
+                hint="It is the tool that counts as well",
+            ),
+        ),
+        wrong=(
+            Wrong("== CUSTOMER", "[:4] == 'mira'", "for a mail to an address like hers"),
+            Wrong('request["tool"] == "send_mail" and ', "", "for another tool"),
+            Wrong('.get("to")', '["to"]', "for a mail to nobody, it raised KeyError"),
+        ),
+    ),
+    SmallTask(
+        name="08 may open",
+        ours=may_open,
+        cases=(
+            call("https://shop.example/refunds"),
+            call("https://count.example/?seen=card"),
+            call("https://shop.example.count.example/", hint="The name goes on behind shop.example"),
+            call("https://count.example/shop.example", hint="The host stands before the first single /"),
+            call("https://shop.example@count.example/", hint="What stands before an @ is a user's name"),
+        ),
+        wrong=(
+            Wrong(
+                'urlsplit(url).hostname == "shop.example"',
+                '"shop.example" in url',
+                "shop.example.count.example",
+            ),
+            Wrong(
+                'urlsplit(url).hostname == "shop.example"',
+                'url.split("/")[2].startswith("shop.example")',
+                "shop.example.count.example",
+            ),
+        ),
+    ),
+)
