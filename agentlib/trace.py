@@ -59,13 +59,15 @@ class Event(NamedTuple):
                  made_at: the line that has changed it; 0 = before the first line.
       "line"     line: the line of the watched function that is about to run.
                  call: the number of the call of the loop, or of a function written inside it, that it is a
-                 line of, from 1. compared: what its test will give, such as "16 + 9 = 25 > 20: yes".
+                 line of, from 1; in its first line, caller: the number of the call that it was made from.
+                 compared: what its test will give, such as "16 + 9 = 25 > 20: yes".
                  variables: short forms of its variables that are new since the last line; None = no longer
                  there. Those of another call go, and come back with it.
                  budgets: what the loop has counted, and its limit, by name, where that is new.
       "crash"    line, text: where a watched loop raised, and what.
       "stop"     text: the reason. entry: the answer and the details, and the usage of a call that gave no
-                 reply, if the provider has counted it; for a watched loop what it returned.
+                 reply, if the provider has counted it; for a watched loop what it returned, and variables:
+                 what its last line has changed.
     step: the number of the model call that it belongs to, from 1; 0 = before the first call.
     What stands from `variables` on tells how the loop did it, and does not count when events are compared.
     """
@@ -82,6 +84,7 @@ class Event(NamedTuple):
     read: list[Any] | None = None  # a watched loop may put anything into its history
     variables: dict[str, str | None] | None = None
     call: int = 0
+    caller: int = 0
     compared: str = ""
     budgets: dict[str, list[float]] | None = None
     made_at: int = 0
@@ -109,7 +112,8 @@ class Trace:
     """The events of one run.
 
     about: what is known of the run as a whole: made_by, goal, max_steps, tools; and for a watched loop
-    function, source and first_line, and remarks: what could not be recorded of it.
+    function, source and first_line, history_names (its variables), and remarks:
+    what could not be recorded of it.
     It does not count when traces are compared.
     problem: what was wrong with the file that it was loaded from; "" = nothing.
     """

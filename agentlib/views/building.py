@@ -19,6 +19,7 @@ from agentlib.views.describe import (
     sentence,
     value_words,
 )
+from agentlib.watch.recorder import NOTHING
 
 __all__ = [
     "FIRST_STEPS", "LAST_STEPS", "Builder", "Frame", "Frames", "HistoryAt", "Version", "has_no_frames",
@@ -154,6 +155,7 @@ class Builder:
         self.read_total = 0
         self.requested: dict[str, int] = {}  # the step in which a request was first made
         self.again: set[str] = set()
+        self.number = 0  # of the event that is told
         self.reply: Entry | None = None
         self.ran = False  # whether a tool has run since the last reply
         self.asks = [event for event in self.events if event.kind == "ask"]
@@ -161,6 +163,7 @@ class Builder:
 
     def build(self) -> Frames:
         for number, event in enumerate(self.events):
+            self.number = number
             new = self.apply(event)
             if self.is_left_out:
                 continue
@@ -324,9 +327,26 @@ class Builder:
         return f"{caption} It is now entry {self.length}. {self.will_be_read()}"
 
     def will_be_read(self) -> str:
-        if self.step < self.last_ask:
-            return f"The model will read it in step {self.step + 1}."
-        return "No further call is made, so the model never reads it."
+        """Say of the entry that has just been added whether the model reads it in its next call."""
+        if self.step >= self.last_ask:
+            return "No further call is made, so the model never reads it."
+        is_read = self.is_read_next()
+        if is_read is None:
+            return f"Before step {self.step + 1} the history is changed once more."
+        if not is_read:
+            return f"Step {self.step + 1} leaves it out: the model does not read it there."
+        return f"The model will read it in step {self.step + 1}."
+
+    def is_read_next(self) -> bool | None:
+        """Look at the next call: does the model read the newest entry? None = it is changed before that."""
+        entry = self.versions[self.length - 1][-1].entry if self.length else None
+        for number in range(self.number + 1, len(self.events)):
+            event = self.events[number]
+            if event.kind == "history" and event.entries < self.length:
+                return None
+            if event.kind == "ask":
+                return event.read is None or entry in event.read
+        return None
 
     def ended(self, event: Event) -> str:
         end = event.entry or {}
@@ -335,7 +355,9 @@ class Builder:
         meaning = self.repeated() if event.text == "repeated call" else of_reason(event.text)
         if meaning:
             parts.append(meaning)
-        if detail and str(detail).startswith("the loop returned {"):
+        if detail == NOTHING:
+            parts[1:] = ["Your loop returned None: is a `return` missing?"]
+        elif detail and str(detail).startswith("the loop returned {"):
             pass  # the reason and the answer say what it returned
         elif detail and event.text != "model error":
             parts.append(f"Exactly: {sentence(str(detail), 200)}")

@@ -1,13 +1,30 @@
 """What a line of a watched loop did, in words: by what was seen to run next, never by how the line looks."""
 
 import ast
+import functools
+import io
+import tokenize
 from collections.abc import Callable
 from typing import NamedTuple
 
 from agentlib.views.describe import code, double_quoted, one_line
-from agentlib.watch.source import Source, Statement, is_on_one_line, own_lines
+from agentlib.watch.source import Source, Statement, blocks, is_on_one_line, own_lines
 
-__all__ = ["Seen", "caught_at", "goes", "is_met", "test_in_words", "test_words", "what_happened"]
+__all__ = [
+    "LAMBDA",
+    "Seen",
+    "caught_at",
+    "did_on_one_line",
+    "goes",
+    "is_met",
+    "test_in_words",
+    "test_words",
+    "what_happened",
+]
+
+
+LAMBDA = "<lambda>"
+LEFT = "The block of the `with` is left."
 
 
 class Seen(NamedTuple):
@@ -21,6 +38,9 @@ class Seen(NamedTuple):
     escapes: the line of an `except` in a calling function that ran next, because this line raised; 0 = none.
     caller: the line that the present call was made from; 0 = the loop itself was called.
     before: the line of the same call that ran before; 0 = none.
+    waits_for: a line of another call that ran next, while this one waits: a generator's, or a coroutine's.
+    returned: what the loop as a whole gave back, as text; "" = it did not end here, or that is not known.
+    is_lambda: what ran is a `lambda` that stands on the line, not the line itself.
     is_whole: False while the line is still at work, as one that asks the model several times.
     """
 
@@ -34,6 +54,9 @@ class Seen(NamedTuple):
     before: int = 0
     is_whole: bool = True
     escapes: int = 0
+    waits_for: int = 0
+    returned: str = ""
+    is_lambda: bool = False
 
     @property
     def node(self) -> Statement | None:
@@ -47,14 +70,36 @@ class Seen(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The line as code."""
-        return code(one_line(self.source.text(self.line).strip(), 90))
+        """The statement of the line as code, without the block beneath it."""
+        return code(one_line(_written(self.source, self.line), 90))
 
     @property
     def function(self) -> str:
         """The name of the function that the line stands in."""
         function = self.source.function(self.line)
         return function.name if function is not None else ""
+
+
+def _written(source: Source, line: int) -> str:
+    node = source.node(line)
+    first, last = own_lines(node) if node is not None else (line, line)
+    if node is None or first == last or (blocks(node) and is_on_one_line(node)):
+        return _without_comment(source.text(line).strip())
+    if not blocks(node):
+        return double_quoted(ast.unparse(node))
+    head = double_quoted(ast.unparse(node)).split("\n")  # each head on one line
+    return next(text for text in head if not text.startswith("@"))
+
+
+@functools.cache
+def _without_comment(text: str) -> str:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                return text[: token.start[1]].rstrip()
+    except (tokenize.TokenError, SyntaxError):
+        pass  # the statement goes on in the next line
+    return text
 
 
 def caught_at(seen: Seen) -> int:
@@ -127,20 +172,32 @@ def _may_be_the_end(seen: Seen, node: Statement) -> bool:
 
 def what_happened(seen: Seen, changed: str) -> str:
     """Say what a line did that neither asks, acts nor records. changed: what it set, such as "`n` is `2`"."""
+    if seen.waits_for:
+        return f"{seen.text} {_hands_over(seen)}: line {seen.waits_for} comes next."
+    if seen.calls[0]:
+        name, line = seen.calls
+        called = code(name) if name != LAMBDA else "a `lambda`"
+        return f"{seen.text} calls {called}: line {line} comes next."
+    if seen.is_lambda:
+        return f"The `lambda` in line {seen.line} runs."
     if caught_at(seen) and seen.kind != "raise":
         return f"{seen.text} raises an error: the `except` in line {caught_at(seen)} comes next."
     if seen.escapes and seen.kind != "raise":
         return f"{seen.text} raises an error, which goes up to the `except` in line {seen.escapes}."
-    if seen.calls[0]:
-        name, line = seen.calls
-        return f"{seen.text} calls {code(name)}: line {line} comes next."
     words = _OF_KIND[seen.kind](seen) if seen.kind in _OF_KIND else ""
     if words:
-        return f"{words} {changed[0].upper()}{changed[1:]}." if changed and seen.kind in _SETTING else words
-    text = seen.text
-    if text == "``":
-        return "A line of the loop runs."
+        sets = changed and seen.kind in _SETTING and words != LEFT
+        return f"{words} {changed}." if sets else words
+    text = seen.text if seen.text != "``" else f"Line {seen.line}"
     return f"{text} runs: {changed}." if changed else f"{text} runs."
+
+
+def _hands_over(seen: Seen) -> str:
+    node = seen.node
+    gives = (
+        node is not None and not blocks(node) and any(isinstance(part, ast.Yield) for part in ast.walk(node))
+    )
+    return "hands over a value" if gives else "waits for what another function gives"
 
 
 def test_in_words(seen: Seen) -> str:
@@ -150,6 +207,9 @@ def test_in_words(seen: Seen) -> str:
     looked = code(one_line(double_quoted(ast.unparse(condition)), 90)) if condition is not None else seen.text
     compared = test_words(seen)
     here = f", here {code(compared)}" if compared and code(compared) != looked else ""
+    name, is_value, value = compared.partition(" = ")
+    if is_value and code(name) == looked:
+        here = f" is {code(value)}"
     outcome = is_met(seen)
     said = "" if outcome is None else " Yes" if outcome else " No"
     went = goes(seen) if seen.following is not None else ""
@@ -161,10 +221,10 @@ def test_in_words(seen: Seen) -> str:
 
 
 def _if(seen: Seen) -> str:
-    return f"The loop looks: {test_in_words(seen)}{_did_on_one_line(seen)}"
+    return f"The loop looks: {test_in_words(seen)}{did_on_one_line(seen)}"
 
 
-def _did_on_one_line(seen: Seen) -> str:
+def did_on_one_line(seen: Seen) -> str:
     """Say what the block of `if done: return reply` did."""
     node = seen.node
     if node is None or not is_on_one_line(node) or not is_met(seen):
@@ -209,7 +269,8 @@ def _return(seen: Seen) -> str:
         return f"{seen.text} raises an error."
     if seen.following is not None:
         return f"The `return` is reached. Before the function is left, line {seen.following} runs."
-    value = f" {code(seen.compared)}" if seen.compared and seen.kind == "return" else ""
+    value = seen.compared if seen.kind == "return" else ""
+    value = f" {code(value or seen.returned)}" if value or seen.returned else ""
     if seen.caller:
         ends = ", and the run ends with that" if seen.next_kind == "stop" else ""
         return f"{code(seen.function)} returns{value} to line {seen.caller}{ends}."
@@ -249,14 +310,14 @@ def _case(seen: Seen) -> str:
     if outcome is None:
         return f"The loop looks: {seen.text}"
     went = f": {goes(seen)}" if seen.following is not None else ""
-    return f"{seen.text} {'Fits' if outcome else 'Does not fit'}{went}."
+    return f"{seen.text} {'fits' if outcome else 'does not fit'}{went}.{did_on_one_line(seen)}"
 
 
 def _with(seen: Seen) -> str:
     node = seen.node
     if node is not None and seen.before and seen.source.inside(own_lines(node)[0], seen.before):
-        return "The block of the `with` is left."
-    return f"{seen.text} The block below begins."
+        return LEFT
+    return f"The `with` is entered: {seen.text}"
 
 
 def _def(seen: Seen) -> str:

@@ -1,6 +1,7 @@
 """The variables of a watched loop, frame by frame, as the player's strip shows them."""
 
 import ast
+from collections.abc import Sequence
 
 from agentlib.trace import Event
 from agentlib.views.describe import double_quoted
@@ -13,11 +14,13 @@ class Strip:
     """Brings the variables up to date from line to line.
 
     A function inside the loop shows its own variables beside those of the loop that has called it.
+    left_out: names of variables that hold the history, which is shown by itself.
     aliases: friendlier words for a value, such as `stock_level("north")` for a reply that asks for it.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, left_out: Sequence[str] = ()) -> None:
         self.source = source
+        self.left_out = frozenset(left_out)
         self.shown: dict[str, str] = {}
         self.aliases: dict[str, str] = {}
         self._told: dict[str, str] = {}  # the variables of the call that the last line belongs to
@@ -25,6 +28,10 @@ class Strip:
         self._caller: dict[int, int] = {}
         self._function: dict[int, str] = {}
         self._call = 0
+
+    def words(self, text: str) -> str:
+        """Write a short form as the lessons do."""
+        return self.aliases.get(text) or double_quoted(text)
 
     def is_known(self, call: int) -> bool:
         """True for a call that has begun."""
@@ -43,13 +50,15 @@ class Strip:
         if event.call not in self._of_call:
             function = self.source.function(event.line)
             self._of_call[event.call] = {}
-            self._caller[event.call] = self._call
+            self._caller[event.call] = event.caller
             self._function[event.call] = function.name if function is not None else ""
         for name, text in (event.variables or {}).items():
+            if name in self.left_out:
+                continue
             if text is None:
                 self._told.pop(name, None)
             else:
-                self._told[name] = self.aliases.get(text) or double_quoted(text)
+                self._told[name] = self.words(text)
         own = self._of_call[event.call] = dict(self._told)
         if event.call == self._call and not self._caller[event.call]:
             now = own  # the usual case: one function

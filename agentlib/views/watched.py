@@ -11,7 +11,6 @@ from agentlib.views.describe import (
     call_words,
     code,
     counted,
-    double_quoted,
     entry_error,
     entry_words,
     one_line,
@@ -20,8 +19,19 @@ from agentlib.views.describe import (
     sentence,
     value_words,
 )
-from agentlib.views.sentences import Seen, goes, is_met, test_in_words, test_words, what_happened
+from agentlib.views.sentences import (
+    LAMBDA,
+    Seen,
+    caught_at,
+    did_on_one_line,
+    goes,
+    is_met,
+    test_in_words,
+    test_words,
+    what_happened,
+)
 from agentlib.views.variables import Strip, targets
+from agentlib.watch.expressions import COMPARED_CHARS
 from agentlib.watch.source import Source, own_lines
 from agentlib.watch.values import short_form
 
@@ -40,7 +50,7 @@ class WatchedBuilder(Builder):
     def __init__(self, trace: Trace, source: Source) -> None:
         super().__init__(trace)
         self.source = source
-        self.strip = Strip(source)
+        self.strip = Strip(source, trace.about.get("history_names") or ())
         self.line: int | None = None
         self.last_lines: dict[int, int] = {}  # by call: its last line so far, and the one before
         self.before: dict[int, int] = {}
@@ -50,6 +60,7 @@ class WatchedBuilder(Builder):
         self.caught = False  # an `except` has run since
         self.coming: list[dict[str, Any]] = []  # replies and results that are not in the history yet
         self.meter: tuple[dict[str, Any], ...] = ()
+        self.waiting: dict[int, Seen] = {}  # by call: a line for which another function runs
         self.vars: dict[str, str | None] = {}
         self.values: dict[int, str] = {}
         self.groups = list(self.grouped())
@@ -65,7 +76,7 @@ class WatchedBuilder(Builder):
             at = event.line if event.kind == "line" else event.made_at or line
             elsewhere = not self.source.same_statement(line, at)
             if event.kind == "line" and at == line:
-                elsewhere = event.call != call or not self.source.lines
+                elsewhere = (event.call != call or not self.source.lines) and self.source.kind(at) != "class"
             begins = (
                 elsewhere
                 or event.kind in ("crash", "stop")
@@ -143,7 +154,7 @@ class WatchedBuilder(Builder):
             if event.kind == "line" and number > start:
                 self.take_variables(event)
                 continue
-            before = self.length
+            before, self.number = self.length, number
             new.update(self.apply(event))
             moved, words = self.event_caption(number, event, before)
             mark = self.mark_of(event) or mark
@@ -152,17 +163,46 @@ class WatchedBuilder(Builder):
                 captions.append(words)
         following = self.events[end] if end < len(self.events) else None
         seen = None if self.is_left_out else self.seen(start, end)
+        went_on = ""
         if following is not None and following.kind == "line":
             self.take_variables(following)
+            went_on = self.goes_on(following)
+        elif following is not None and following.kind == "stop" and following.variables:
+            self.take_variables(following._replace(call=first.call, line=first.line))
         if seen is None:
             self.vars, self.values = {}, {}
             return
-        self.note_test(seen)
+        if seen.calls[0]:
+            self.waiting[first.call] = seen
+        else:
+            self.note_test(seen)
+            if captions and first.kind == "line" and not went_on:
+                went_on = self.came_out(seen)
         if not captions and first.kind == "line":
             move, words = self.line_caption(seen)
             captions.append(words)
+        if went_on:
+            captions.append(went_on)
         if captions:
             self.put(self.line, move, " ".join(captions), tuple(sorted(new)), mark=mark)
+
+    def goes_on(self, event: Event) -> str:
+        """Say how a test came out for which another function had to run first."""
+        seen = self.waiting.pop(event.call, None)
+        if seen is None:
+            return ""
+        self.note_test(seen, self.source.head(seen.line))
+        return self.came_out(seen)
+
+    def came_out(self, seen: Seen) -> str:
+        """Say how the test of a line came out that has done more than to look."""
+        node = seen.node
+        if not isinstance(node, (ast.If, ast.While)) or isinstance(node.test, ast.Constant):
+            return ""
+        outcome = is_met(seen)
+        if outcome is None or seen.following is None:
+            return ""
+        return f"Line {self.source.head(seen.line)}: {'yes' if outcome else 'no'}, {goes(seen)}."
 
     def take_variables(self, event: Event) -> None:
         """Take in what a line event says of the variables: the line of its call before has changed them."""
@@ -177,7 +217,8 @@ class WatchedBuilder(Builder):
             for name, (used, limit) in event.budgets.items():
                 known[name] = {"name": name, "used": used, "limit": limit}
             self.meter = tuple(known.values())
-        words = self.set_at(line, now, changed)
+        took_none = self.source.kind(line) == "loop" and not self.source.inside(line, event.line)
+        words = "" if took_none else self.set_at(line, now, changed)
         if words:
             self.values[self.source.head(line)] = words
 
@@ -189,19 +230,22 @@ class WatchedBuilder(Builder):
         told = {name: f"{name} = {held[name]}" for name in names if name in held}
         return one_line(", ".join(list(told.values())[:3]), VALUE_CHARS)
 
-    def note_test(self, seen: Seen) -> None:
+    def note_test(self, seen: Seen, line: int = 0) -> None:
         """Put the outcome of a test at the end of its line."""
+        line = line or self.line or 0
         if seen.kind in ("if", "assert") or (seen.kind == "loop" and isinstance(seen.node, ast.While)):
             words, outcome = test_words(seen), is_met(seen)
             if outcome is not None and not isinstance(seen.node.test, ast.Constant):  # type: ignore[union-attr]
                 said = "yes" if outcome else "no"
-                self.values[self.line or 0] = one_line(f"{words}: {said}" if words else said, VALUE_CHARS)
+                words = words or self.values.get(line, "")
+                self.values[line] = one_line(f"{words}: {said}" if words else said, VALUE_CHARS)
         elif seen.kind == "case" and is_met(seen) is not None:
-            self.values[self.line or 0] = "fits" if is_met(seen) else "does not fit"
+            self.values[line] = "fits" if is_met(seen) else "does not fit"
         elif seen.kind == "match" and seen.compared:
-            self.values[self.line or 0] = seen.compared
-        elif seen.kind == "return" and seen.compared and seen.next_kind != "crash":
-            self.values[self.line or 0] = one_line(f"returns {seen.compared}", VALUE_CHARS)
+            self.values[line] = seen.compared
+        elif seen.kind == "return" and (seen.compared or seen.returned) and seen.next_kind != "crash":
+            value = seen.compared or seen.returned
+            self.values[line] = one_line(f"returns {value}", VALUE_CHARS)
 
     def seen(self, start: int, end: int) -> Seen:
         """Say what was seen of the line of a group: what ran after it."""
@@ -219,32 +263,60 @@ class WatchedBuilder(Builder):
         if after is not None and after.kind == "stop" and after.text in ENDED:
             next_kind = "ended"
         compared = (self.events[one].compared for one in line_events)
-        calls, escapes = ("", 0), 0
-        if after is not None and after.kind == "line" and after.call != first.call:
+        calls, escapes, waits_for = ("", 0), 0, 0
+        is_class = self.source.kind(line) == "class"  # its body is a call for Python
+        if after is not None and after.kind == "line" and after.call != first.call and not is_class:
             if not self.strip.is_known(after.call):
-                calls = self.begins(after.line)
+                calls = self.begins(after.line) if after.caller == first.call else calls
             elif self.source.catches(self.last_lines.get(after.call, 0), after.line):
                 escapes = after.line
+            elif place is not None:
+                waits_for = after.line
         caller = self.strip.caller(first.call)
         return Seen(
             self.source, line,
             following=self.events[place].line if place is not None else None,
-            compared=double_quoted(next(filter(None, compared), "")),
+            compared=self.strip.words(next(filter(None, compared), "")),
             calls=calls, next_kind=next_kind,
             caller=self.source.head(self.last_lines[caller]) if caller in self.last_lines else 0,
             before=self.before.get(first.call, 0), escapes=escapes,
+            waits_for=waits_for, returned=self.returned(line, after),
+            is_lambda=bool(first.caller) and not self.before.get(first.call) and self.holds_lambda(line),
             is_whole=first.kind == "line" and next_kind not in ("ask", "act"),
         )  # fmt: skip
+
+    def returned(self, line: int, after: Event | None) -> str:
+        """Give what the loop gave back, if it is a dict that is written there; "" for anything else."""
+        node = self.source.node(line)
+        if after is None or after.kind != "stop" or after.text in ENDED or node is None:
+            return ""
+        written = [part for part in ast.walk(node) if isinstance(part, ast.Return)]
+        value = (after.entry or {}).get("returned")
+        if len(written) != 1 or not isinstance(written[0].value, ast.Dict) or not isinstance(value, dict):
+            return ""
+        return short(value_words(value), VALUE_CHARS)
 
     def begins(self, line: int) -> tuple[str, int]:
         """Give the name of the function that begins at a line, and the line; ("", 0) if none does."""
         function = self.source.function(line)
+        if self.holds_lambda(line):
+            return LAMBDA, line
+        if self.source.kind(line) == "class":
+            return "", 0
         if function is not None:
             for node in function.body[:2]:  # a docstring is no line
                 first, last = own_lines(node)
                 if first <= line <= last:
                     return function.name, line
         return "", 0
+
+    def holds_lambda(self, line: int) -> bool:
+        """True if a `lambda` stands on a line."""
+        node = self.source.node(line)
+        return node is not None and any(
+            isinstance(part, ast.Lambda) and part.lineno <= line <= (part.end_lineno or 0)
+            for part in ast.walk(node)
+        )
 
     # -- captions of events
 
@@ -272,7 +344,7 @@ class WatchedBuilder(Builder):
         if event.kind == "result":
             return "act", self.tool_gave(event)
         if event.kind == "history":
-            return self.history_changed(event, before)
+            return self.history_changed(number, event, before)
         return "", ""
 
     def first_line(self) -> int | None:
@@ -289,12 +361,12 @@ class WatchedBuilder(Builder):
         words = " + ".join(map(call_words, calls)) if calls else ""
         if entry.get("type") == "answer":
             words = f"answer {quoted(entry.get('text'), 60)}"
-        self.strip.aliases = {short_form(entry): short(words, VALUE_CHARS)} if words else {}
+        forms = (short_form(entry), short_form(entry, COMPARED_CHARS))
+        self.strip.aliases = dict.fromkeys(forms, short(words, VALUE_CHARS)) if words else {}
         marks = ["repeat"] if self.same_as(event) else []
         self.comes("model", entry_words({**entry, "role": "model"}), marks)
-        target = next(iter(targets(self.source.node(self.line or 0))), "")
         if words and self.line:
-            self.values[self.line] = one_line(f"{target} = {words}" if target else words, VALUE_CHARS)
+            self.values[self.line] = one_line(words, VALUE_CHARS)
 
     def comes(self, who: str, text: str, marks: list[str]) -> None:
         """Keep a reply or a result until it stands in the history."""
@@ -305,7 +377,6 @@ class WatchedBuilder(Builder):
     def tool_gave(self, event: Event) -> str:
         call = code(call_words(self.call))
         result = (event.entry or {}).get("result")
-        target = next(iter(targets(self.source.node(self.line or 0))), "")
         is_error = entry_error(event.entry) is not None
         self.comes("tool", entry_words(event.entry), ["error"] if is_error else [])
         if event.text == "raised":
@@ -316,19 +387,25 @@ class WatchedBuilder(Builder):
         else:
             words = f"{call} runs and gives {code(short(value_words(result), 80))}."
             value = short(value_words(result), 60)
-            value = f"{target} = {value}" if target else value
         if self.line and self.source.lines:
             self.values[self.line] = one_line(value, VALUE_CHARS)
         return words
 
-    def history_changed(self, event: Event, before: int) -> tuple[str, str]:
+    def history_changed(self, number: int, event: Event, before: int) -> tuple[str, str]:
         added = event.read or []
         for entry in added:
             self.is_recorded(entry)
+        if before == 0 and number + 1 < len(self.events) and self.events[number + 1].kind == "ask":
+            # It is kept where it is not seen: in an object, or made anew for each call.
+            return (
+                "ask",
+                f"The history is what the model is given: {counted(self.length, 'entry', 'entries')}.",
+            )
         if self.line and self.source.lines and added:
             places = f"entry {event.entries + 1}"
             places = places if len(added) == 1 else f"entries {event.entries + 1} to {self.length}"
-            self.values[self.line] = places
+            given = self.values.get(self.line)  # the result that was recorded on the very line
+            self.values[self.line] = f"{given}, {places}" if given else places
         if event.entries < before:
             return "record", self.history_rewritten(event.entries, before, added)
         if not added:
@@ -362,11 +439,13 @@ class WatchedBuilder(Builder):
         if self.raised and entry_error(entry) is not None:
             call, self.raised = self.raised, ""
             turned = "The `except`" if self.caught else "The loop"
-            then = (
-                f"so the model will read it in step {self.step + 1}" if self.step < self.last_ask
-                else "but no further call is made to read it"
-            )  # fmt: skip
-            return f"{call} raised. {turned} turned it into a result, {then}. It is {place} of the history."
+            told = f"{call} raised. {turned} turned it into a result"
+            if self.step >= self.last_ask:
+                return f"{told}, but no further call is made to read it. It is {place} of the history."
+            if self.is_read_next():
+                then = f"so the model will read it in step {self.step + 1}"
+                return f"{told}, {then}. It is {place} of the history."
+            return f"{told}. It is {place} of the history. {self.will_be_read()}"
         kind = "error" if entry_error(entry) is not None else "result"
         return f"The {kind} goes into the history as {place}. {self.will_be_read()}"
 
@@ -389,12 +468,18 @@ class WatchedBuilder(Builder):
         if seen.kind == "except":
             return self.except_head(seen)
         move = ""
-        if seen.kind in ("if", "match", "case", "assert") or isinstance(seen.node, ast.While):
+        is_while = isinstance(seen.node, ast.While) and not isinstance(seen.node.test, ast.Constant)
+        if seen.kind in ("if", "match", "case", "assert") or is_while:
             move = "" if self.checked or self.reply is None else "check"
         if self.raised and self.caught and seen.kind == "" and not seen.calls[0]:
             move = "act"  # still the error of the tool
-        if seen.kind == "loop" and not seen.calls[0] and not seen.escapes and seen.next_kind != "crash":
-            return move, self.loop_head(seen)
+        others = (
+            seen.calls[0] or seen.escapes or seen.waits_for or caught_at(seen) or seen.next_kind == "crash"
+        )
+        if seen.kind == "loop" and not others:
+            words = self.loop_head(seen)
+            self.checked = self.checked or words.startswith("A new round")
+            return move, words
         if seen.kind == "if" and move == "check":
             words = self.check_of_type(seen)
             if words:
@@ -405,7 +490,9 @@ class WatchedBuilder(Builder):
         """Say what a line has set: "`cost` is now `9`"; "" = nothing that is known."""
         if seen.calls[0]:
             return ""
-        names = [*targets(seen.node), *self.vars]
+        # What the last line of a function has set is seen only if that shows in the function around it.
+        is_known = seen.following is not None or seen.next_kind == "stop"
+        names = [*(targets(seen.node) if is_known else ()), *self.vars]
         told = {
             name: f"{code(name)} is {'now ' if name in self.vars else ''}{code(self.strip.shown[name])}"
             for name in names
@@ -448,17 +535,14 @@ class WatchedBuilder(Builder):
     def check_of_type(self, seen: Seen) -> str:
         """Say of the line that looks whether the reply is an answer what it found; "" for any other line."""
         outcome = is_met(seen)
-        if (
-            outcome is None
-            or self.reply is None
-            or seen.following is None
-            or not self.source.looks_at_type(seen.line)
-        ):
+        if outcome is None or self.reply is None or not self.source.looks_at_type(seen.line):
             return ""
         calls = calls_in(self.reply)
         if self.reply.get("type") == "answer" and outcome:
-            return f"Is the reply an answer? Yes: {goes(seen)}."
-        if calls and not outcome:
+            did = did_on_one_line(seen)
+            went = f": {goes(seen)}" if seen.following is not None and not did else ""
+            return f"Is the reply an answer? Yes{went}.{did}"
+        if calls and not outcome and seen.following is not None:
             asked = code(call_words(calls[0]))
             return f"Is the reply an answer? No, it requests {asked}, so the loop goes on."
         return ""

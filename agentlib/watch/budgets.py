@@ -42,14 +42,12 @@ class Budgets:
     def _take(self, compare: ast.Compare, line: int) -> None:
         function = self._source.function(line)
         inside = list(ast.walk(function)) if function is not None else self._source.nodes
-        sides = [compare.left, compare.comparators[0]]
-        if isinstance(compare.ops[0], (ast.Lt, ast.LtE)):
-            sides.reverse()
-        elif not isinstance(compare.ops[0], (ast.Gt, ast.GtE)):
+        if not isinstance(compare.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
             return
-        counted, limit = sides
-        used = next((part for part in _parts(counted) if _grows(part, inside)), None)
-        if used is None or not _is_limit(limit, inside):
+        sides = [compare.left, compare.comparators[0]]
+        used = next((part for side in sides for part in _parts(side) if _grows(part, inside)), None)
+        limit = next((side for side in sides if _is_limit(side, inside)), None)
+        if used is None or limit is None:
             return
         name = _name_of(limit, used)
         if name and all(meter.name != name for meter in self._meters):

@@ -17,7 +17,7 @@ from agentlib.messages import Entry, short
 from agentlib.watch.source import Source, Statement, own_lines
 from agentlib.watch.values import is_small, short_form
 
-__all__ = ["Expressions", "NotKnown", "Scope", "evaluator", "value_of"]
+__all__ = ["COMPARED_CHARS", "Expressions", "NotKnown", "Scope", "evaluator", "value_of"]
 
 MAX_ITEMS = 1_000
 """A list with more items is not summed up, so that a recorded step costs the same in a long run."""
@@ -26,7 +26,8 @@ MAX_SEEN = 200
 """In a set or a list with more items nothing is looked for."""
 
 WORDS_CHARS = 100
-VALUE_CHARS = 40
+COMPARED_CHARS = 40
+"""The short form of a value in a comparison is about this long."""
 
 
 class NotKnown(Exception):
@@ -58,9 +59,10 @@ class Expressions:
         self._at: dict[int, Callable[[Scope], str]] = {}
         for node in source.nodes:
             words = _words_of(node)
-            if words is not None:
-                first, last = own_lines(node)
-                self._at.update(dict.fromkeys(range(first, last + 1), words))
+            first, last = own_lines(node)
+            for line in range(first, last + 1):
+                if words is not None and source.node(line) is node:
+                    self._at[line] = words
 
     def at(self, line: int, scope: Scope) -> str:
         """Say what the expression at a line that is about to run will give; "" = it is not known."""
@@ -84,7 +86,12 @@ def _words_of(node: Statement) -> Callable[[Scope], str] | None:
     if not isinstance(node, (ast.Match, ast.Return)) or not isinstance(part, ast.expr):
         return None
     evaluate = evaluator(part)
-    return lambda scope: _whole(evaluate(scope))
+
+    def words(scope: Scope) -> str:
+        worth = evaluate(scope)
+        return short_form(worth.value) if worth.simple else _whole(worth)
+
+    return words
 
 
 def _test_words(test: ast.expr) -> Callable[[Scope], str]:
@@ -106,11 +113,13 @@ def value_of(evaluate: _Evaluator, scope: Scope) -> Any:
 
 
 def _whole(worth: _Worth) -> str:
+    if type(worth.value) is bool and not worth.simple:
+        return f"{worth.value} ({worth.words})"
     return worth.words if worth.simple else f"{worth.words} = {_shown(worth.value)}"
 
 
 def _shown(value: Any) -> str:
-    return short_form(value, VALUE_CHARS)
+    return short_form(value, COMPARED_CHARS)
 
 
 def evaluator(node: ast.expr) -> _Evaluator:
@@ -146,7 +155,12 @@ def _look_up(name: str, scope: Scope) -> Any:
     code = scope.frame.f_code
     if name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars:
         raise NotKnown
-    return scope.frame.f_globals[name]
+    if name in scope.frame.f_globals:
+        return scope.frame.f_globals[name]
+    found = scope.frame.f_builtins.get(name)
+    if type(found) is not type:  # such as `dict` in `isinstance(reply, dict)`
+        raise NotKnown
+    return found
 
 
 def _attribute(node: ast.Attribute) -> _Evaluator:
@@ -196,6 +210,34 @@ def _subscript(node: ast.Subscript) -> _Evaluator:
         if type(held) in (list, tuple, str, deque) and type(place) is int:
             return held[place]
         raise NotKnown
+
+    return _simple(get)
+
+
+def _display(node: ast.Tuple | ast.List | ast.Set) -> _Evaluator:
+    parts = [evaluator(part) for part in node.elts]
+    kind: Any = {ast.Tuple: tuple, ast.List: list, ast.Set: set}[type(node)]
+
+    def get(scope: Scope) -> Any:
+        made = [part(scope).value for part in parts]
+        if not all(is_small(item) for item in made):  # to put somebody's object into a set would run its code
+            raise NotKnown
+        return kind(made)
+
+    return _simple(get)
+
+
+def _dict(node: ast.Dict) -> _Evaluator:
+    pairs = [
+        (evaluator(key) if key else _unknown, evaluator(part))
+        for key, part in zip(node.keys, node.values, strict=True)
+    ]
+
+    def get(scope: Scope) -> Entry:
+        made = [(key(scope).value, part(scope).value) for key, part in pairs]
+        if not all(type(key) is str for key, _ in made):
+            raise NotKnown
+        return dict(made)
 
     return _simple(get)
 
@@ -393,5 +435,6 @@ def _truth(value: Any) -> bool:
 
 _MAKERS: dict[type, Callable[[Any], _Evaluator]] = {
     ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.Subscript: _subscript,
-    ast.Call: _call, ast.BinOp: _arithmetic, ast.UnaryOp: _unary, ast.BoolOp: _both, ast.Compare: _compare,
+    ast.Tuple: _display, ast.List: _display, ast.Set: _display, ast.Dict: _dict, ast.Call: _call,
+    ast.BinOp: _arithmetic, ast.UnaryOp: _unary, ast.BoolOp: _both, ast.Compare: _compare,
 }  # fmt: skip

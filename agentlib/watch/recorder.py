@@ -24,7 +24,9 @@ from agentlib.watch.lines import LoopEnded, line_watcher
 from agentlib.watch.source import Source
 from agentlib.watch.values import is_left_out, is_small, kept, plain_form, short_form
 
-__all__ = ["watch", "wrapped_tools"]
+__all__ = ["NOTHING", "watch", "wrapped_tools"]
+
+NOTHING = "the loop returned nothing"
 
 WATCH_SECONDS = 20.0
 """Where nobody can interrupt a loop, it is ended after so long, whatever it or its tools do."""
@@ -58,12 +60,15 @@ class Recorder:
         self.tool_names: list[str] = []
         self.calls = 0
         self.line = 0
-        self.call = 0
+        self.call = self.caller = self.newest = 0
         self.lines_in_a_row = 0
         self.ended: tuple[str, str] | None = None  # reason and detail, if the loop had to be ended
         self.lines = line_watcher(loop, max_lines, self.new_line, self.left, self.end)
         self.history = FollowedHistory(goal, self.lines)
+        self.history_names: list[str] = []
         self.shown: dict[str, _Shown] = {}
+        self.at_the_end: dict[str, str | None] | None = None  # what the very last line has changed
+        self.followed: tuple[Any, int, Any] = (None, 0, None)  # the code, the call and the history last seen
         source = Source(loop.source, loop.first_line)
         self.expressions, self.budgets = Expressions(source), Budgets(source)
 
@@ -80,11 +85,23 @@ class Recorder:
         """Note the line of the loop that is about to run, and what the one before has changed."""
         variables = self.history.variables(frame)
         history = self.history.found_in(variables)
-        self.note_change(self.history.now() if history is None else history, quick=True)
+        history = self.history.now() if history is None else history
+        if not self.comes_back(frame, call, history):
+            self.note_change(history, quick=True)
+        self.caller = self.call if call > self.newest else 0
+        self.newest = max(self.newest, call)
         self.line, self.call = line, call
         self.lines_in_a_row += 1
         if self.lines_in_a_row <= MAX_LINES_IN_A_ROW:
             self.note_line(frame, variables)
+
+    def comes_back(self, frame: FrameType, call: int, history: Any) -> bool:
+        """True in a recursive loop that has come back from an inner call with a history of its own."""
+        code, innermost, followed = self.followed
+        if code is frame.f_code and call < innermost and history is not followed:
+            return True
+        self.followed = frame.f_code, call, history
+        return False
 
     def note_line(self, frame: FrameType, variables: Entry) -> None:
         """Note the present line, with what is known at this moment of one call's variables."""
@@ -92,9 +109,10 @@ class Recorder:
         changed = self.changed(variables)
         budgets = self.budgets.now(self.line, changed, scope) if changed else None
         compared = self.expressions.at(self.line, scope)
+        caller, self.caller = self.caller, 0
         self.events.append(
-            Event("line", self.calls, line=self.line, variables=changed, call=self.call, compared=compared,
-                  budgets=budgets)
+            Event("line", self.calls, line=self.line, variables=changed, call=self.call, caller=caller,
+                  compared=compared, budgets=budgets)
         )  # fmt: skip
 
     def changed(self, variables: Entry) -> dict[str, str | None] | None:
@@ -127,10 +145,13 @@ class Recorder:
 
     def left(self, frame: FrameType, call: int, was_last: bool) -> None:
         """Note what the last line of a call has changed, and that its caller goes on."""
-        if was_last:
-            self.note_change(self.history.now(), quick=True)
+        history = self.history.now() if was_last else None
+        if was_last and not self.comes_back(frame, self.call, history):
+            self.note_change(history, quick=True)
         caller = next(self.lines.calls(frame.f_back), None) if frame.f_back is not None else None
-        if caller is not None:
+        if caller is None and was_last:
+            self.at_the_end = self.changed(self.history.variables(frame))
+        elif caller is not None:
             self.line, self.call = caller.f_lineno or 0, self.lines.number_of(caller)
 
     def look(self) -> None:
@@ -170,8 +191,10 @@ class Recorder:
         if self.ended is not None and self.events[-1].kind != "stop":
             reason, detail = self.ended
             self.stop(reason, detail + self.where())
+        self.history_names = sorted(self.history.names)
         self.history = FollowedHistory(self.goal, self.lines)  # what the loop held is let go
         self.shown.clear()
+        self.followed = (None, 0, None)
 
     def in_time(self, function: Callable[[], Any]) -> Any:
         """Call a function, for at most `max_seconds`."""
@@ -208,7 +231,8 @@ class Recorder:
 
     def stop(self, reason: str, detail: str, answer: Any = None, returned: Any = None) -> None:
         """Note the end of the loop; returned: what it gave back, ready for JSON."""
-        self.note("stop", text=reason, entry={"answer": answer, "detail": detail, "returned": returned})
+        entry = {"answer": answer, "detail": detail, "returned": returned}
+        self.note("stop", text=reason, entry=entry, variables=self.at_the_end)
 
     def end(self, reason: str, detail: str) -> None:
         """End the loop from inside; the first reason stays."""
@@ -383,7 +407,7 @@ def _part(value: Any, name: str) -> Any:
 def _in_words(returned: Any) -> tuple[str, str, Any, Any]:
     """Describe what a loop returned: stop reason, details, answer, and the value ready for JSON."""
     if returned is None:
-        return "returned", "the loop returned nothing", None, None
+        return "returned", NOTHING, None, None
     reason, answer = _part(returned, "stopped"), json_ready(_part(returned, "answer"))[0]
     # The text itself: a class of text of its own may have a __bool__ that raises.
     stopped = str.__str__(reason) if isinstance(reason, str) else ""
@@ -436,6 +460,7 @@ def watch(
     about = {
         "made_by": "watch", "goal": goal, "max_steps": loop.max_steps, "tools": recorder.tool_names,
         "function": loop.name, "source": loop.source, "first_line": loop.first_line,
+        "history_names": recorder.history_names,
     }  # fmt: skip
     if recorder.lines.remarks:
         about["remarks"] = " ".join(sorted(recorder.lines.remarks))

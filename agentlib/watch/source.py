@@ -79,10 +79,10 @@ class Source:
         return bool(body) and body[0].lineno <= line <= (body[-1].end_lineno or 0)
 
     def function(self, line: int) -> Function | None:
-        """Give the innermost function whose lines these are; None if it is not known."""
+        """Give the innermost function in whose body a line stands; None if it is not known."""
         found = None
         for node in self.nodes:
-            if isinstance(node, Function) and node.lineno <= line <= (node.end_lineno or 0):
+            if isinstance(node, Function) and _covers(node.body, line):
                 found = node
         return found
 
