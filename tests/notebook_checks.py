@@ -149,9 +149,15 @@ def nothing_is_held_back(notebook: Notebook, path: Path) -> list[str]:
 
 
 def predictions_are_not_spoiled(notebook: Notebook, path: Path) -> list[str]:
-    """The first output below a **Predict** is hidden until its cell is run; a player may ask by itself."""
+    """The first output below a **Predict** or a predict(...) is hidden until its cell is run.
+
+    A player may ask by itself.
+    """
     problems, waiting = [], ""
     for where, cell in enumerate(notebook["cells"], 1):
+        if cell["cell_type"] == "code" and joined(cell["source"]).startswith("predict("):
+            waiting = f"cell {where}"
+            continue
         if cell["cell_type"] == "markdown":
             waiting = waiting or (f"cell {where}" if "**Predict" in joined(cell["source"]) else "")
         elif waiting and cell["outputs"] and "= quick_check(" not in joined(cell["source"]):

@@ -196,6 +196,11 @@ BAD = [
     ),
     (
         predictions_are_not_spoiled,
+        notebook(code('predict("01 x", "?", 1, 2)', display(plain="?")), code("x", display(plain="1"))),
+        "cell 2 shows its output below the prediction of cell 1",
+    ),
+    (
+        predictions_are_not_spoiled,
         notebook(asked(), code("def f(): ..."), prose(), code("x", display(plain="1"))),
         "cell 4 shows its output below the prediction of cell 1",
     ),

@@ -6,6 +6,8 @@ they are written as learners write.
 
 # mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="var-annotated"
 
+from agentlib.labs.trains import too_often
+
 __all__ = [
     "act",
     "budget",
@@ -13,8 +15,12 @@ __all__ = [
     "is_answer",
     "limited_loop",
     "record",
+    "same_call",
     "simple_loop",
     "step_limit",
+    "three_stops",
+    "times_asked",
+    "too_often",
 ]
 
 
@@ -93,3 +99,28 @@ def limited_loop(model, tools, goal, max_steps=10, budget_coins=1_000, step_limi
                 record(history, reply, act(tools, reply))
     return {"answer": answer, "stopped": stopped, "steps": len(costs), "coins": sum(costs),
             "costs": costs, "history": history}  # fmt: skip
+
+
+def same_call(one, other):
+    """Tell whether two requests ask for the same: the same tool with the same input."""
+    return one["tool"] == other["tool"] and one["input"] == other["input"]
+
+
+def times_asked(request, earlier, same=same_call):
+    """Count how often a request has come, this time included."""
+    return 1 + sum(same(request, before) for before in earlier)
+
+
+def three_stops(model, tools, goal, max_steps=6, times=3, count=times_asked, enough=too_often):
+    """Stop for an answer, for a step limit, or for a request that has come too often."""
+    history, requests = [{"role": "user", "text": goal}], []
+    for step in range(1, max_steps + 1):
+        reply = model(history)
+        if is_answer(reply):
+            history.append(reply)
+            return {"answer": reply["text"], "steps": step, "stopped": "answered", "history": history}
+        if enough(count(reply, requests), times):
+            return {"answer": None, "steps": step, "stopped": "repeated call", "history": history}
+        requests.append(reply)
+        record(history, reply, act(tools, reply))
+    return {"answer": None, "steps": max_steps, "stopped": "step limit", "history": history}

@@ -6,11 +6,15 @@ request, which is not run: 3 steps and 2 tool runs, before a limit of 6 steps.
 """
 
 import re
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 
+from agentlib._run import Run
 from agentlib.errors import ToolError
 from agentlib.labs._reading import result_words
+from agentlib.loop import run_agent
 from agentlib.messages import Entry, answer, ask, exchanges
-from agentlib.models import LoopingModel, RuleModel
+from agentlib.models import LoopingModel, RuleModel, ScriptedModel
 
 __all__ = [
     "GOAL",
@@ -20,8 +24,11 @@ __all__ = [
     "TRAINS",
     "looping_model",
     "model",
-    "too_often",
+    "platform_clock",
+    "read_in_six_steps",
+    "stopped_by_a_person",
     "train_status",
+    "waiting_model",
 ]
 
 GOALS = {
@@ -76,3 +83,48 @@ def _ask_for_the_next_train(history: list[Entry]) -> Entry | None:
 def _answer(history: list[Entry]) -> Entry:
     lines = [f"Train {done.input['number']}: {result_words(done.result)}" for done in exchanges(history)]
     return answer(" ".join(line.rstrip(".") + "." for line in lines) or "Which train is it, please?")
+
+
+# --- what else lesson 04 runs -----------------------------------------------------------------------
+
+WAIT = "Tell me when 12345 is here."
+
+
+def platform_clock(minutes: Sequence[int]) -> dict[str, Callable[..., int]]:
+    """Make tools that tell how many minutes a train still needs: the next number at each look."""
+    left = iter(minutes)
+
+    def minutes_until(number: str) -> int:
+        """Tell in how many minutes one train is here."""
+        return next(left)
+
+    return {"minutes_until": minutes_until}
+
+
+def waiting_model(looks: int) -> ScriptedModel:
+    """Make a model that looks so often, and then says that the train is here."""
+    return ScriptedModel([ask("minutes_until", number="12345")] * looks + [answer("It is here.")])
+
+
+def read_in_six_steps(characters: int) -> list[int]:
+    """Run five requests and an answer; give the tokens read after each call. characters: of each result."""
+
+    def timetable(page: int) -> str:
+        """Read one page of the timetable."""
+        return "." * characters
+
+    script = [ask("timetable", page=page) for page in range(5)] + [answer("done")]
+    run = run_agent(ScriptedModel(script), {"timetable": timetable}, "Read it.", 6)
+    return list(accumulate(event.tokens or 0 for event in run.trace if event.kind == "reply"))
+
+
+def stopped_by_a_person() -> Run:
+    """Ask for three trains; the stop button is pressed during the third model call."""
+
+    def interrupted(history: list[Entry]) -> Entry:
+        if len(history) == 5:
+            raise KeyboardInterrupt
+        reply: Entry = model()(history)
+        return reply
+
+    return run_agent(interrupted, TOOLS, GOALS["three"])
