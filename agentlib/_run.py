@@ -151,6 +151,10 @@ class RunState:
         self.on_event = on_event
         self.about = {
             "made_by": "run_agent", "goal": goal, "max_steps": max_steps, "tools": list(self.tools),
+            "offered": {
+                name: {"description": tool.description, "schema": tool.schema}
+                for name, tool in self.tools.items()
+            },
             "repeatable": [name for name, tool in self.tools.items() if tool.repeatable],
             "max_result_chars": max_result_chars,
         }  # fmt: skip

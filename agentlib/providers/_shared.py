@@ -228,8 +228,12 @@ class Adapter(ABC):
         """Give what the model has said as it came, but for what the provider would refuse in a request."""
 
     @abstractmethod
-    def send(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Any:
-        """Make one call with the provider's own client. system: "" = there is none."""
+    def body(self, messages: list[Entry], system: str, settings: Entry) -> Entry:
+        """Put a request together. system: "" = there is none."""
+
+    @abstractmethod
+    def send(self, client: Any, body: Entry) -> Any:
+        """Make one call with the provider's own client."""
 
     def without_tools(self, settings: Entry) -> Entry:
         """Give the settings for a call that offers no tools; what speaks of tools goes with them."""
@@ -309,7 +313,7 @@ class Adapter(ABC):
             settings["tools"] = offer  # an empty list is refused
         return _ProviderModel(self, client, system if system.strip() else "", settings)
 
-    def ask(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Entry:
+    def ask(self, client: Any, request: Entry) -> Entry:
         """Make one call and give the body of the response as a plain dict.
 
         The provider's own client takes care of time-outs, and of retries unless its max_retries is 0.
@@ -318,7 +322,7 @@ class Adapter(ABC):
         """
         status, again, wait = None, False, None
         try:
-            got = self.send(client, messages, system, settings)
+            got = self.send(client, request)
             if inspect.iscoroutine(got):
                 got.close()
                 raise TypeError("the client is one for `async` code; this needs the plain one.")
@@ -334,7 +338,7 @@ class Adapter(ABC):
             words, again, wait = _words(problem), _is_worth_retrying(problem), _retry_after_seconds(problem)
             status = getattr(problem, "status_code", None)
         # Out here no other exception is being handled, so none becomes the context of this one.
-        words = _hidden(f"model {settings['model']}: {words}", _secrets(client))
+        words = _hidden(f"model {request['model']}: {words}", _secrets(client))
         words = short(words, MAX_ERROR_CHARS, say_length=True)
         status = status if isinstance(status, int) else None
         raise ProviderError(self.provider, words, status, worth_retrying=again, retry_after_seconds=wait)
@@ -350,11 +354,15 @@ class _ProviderModel:
         return self.call(history, ModelRequest())
 
     def call(self, history: list[Entry], request: ModelRequest) -> Entry:
-        adapter, settings = self.adapter, self.settings
-        if not request.offer_tools and "tools" in settings:
-            settings = adapter.without_tools(settings)
-        messages = adapter.messages_from(history)
-        return adapter.reply_from(adapter.ask(self.client, messages, self.system, settings))
+        body = self.body(history, request.offer_tools)
+        return self.adapter.reply_from(self.adapter.ask(self.client, body))
+
+    def body(self, history: list[Entry], offer_tools: bool = True) -> Entry:
+        """Give the request, as the provider gets it, for one history."""
+        settings = self.settings
+        if not offer_tools and "tools" in settings:
+            settings = self.adapter.without_tools(settings)
+        return self.adapter.body(self.adapter.messages_from(history), self.system, settings)
 
 
 def _words(problem: Exception) -> str:

@@ -143,9 +143,12 @@ class Messages(Adapter):
         read = sum(counts) if len(counts) == len(parts) else None
         return make_usage(read, cached, given.get("output_tokens"), kept)
 
-    def send(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Any:
+    def body(self, messages: list[Entry], system: str, settings: Entry) -> Entry:
         first = {"system": system} if system else {}
-        return client.messages.create(messages=messages, **first, **settings)
+        return {**settings, **first, "messages": messages}
+
+    def send(self, client: Any, body: Entry) -> Any:
+        return client.messages.create(**body)
 
 
 def _text(text: str) -> Entry:

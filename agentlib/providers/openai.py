@@ -166,9 +166,12 @@ class ChatCompletions(_OpenAI):
         kept = details.get("cache_write_tokens")
         return make_usage(given.get("prompt_tokens"), cached, given.get("completion_tokens"), kept)
 
-    def send(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Any:
+    def body(self, messages: list[Entry], system: str, settings: Entry) -> Entry:
         first = [{"role": "system", "content": system}] if system else []
-        return client.chat.completions.create(messages=first + messages, **settings)
+        return {**settings, "messages": first + messages}
+
+    def send(self, client: Any, body: Entry) -> Any:
+        return client.chat.completions.create(**body)
 
 
 def _tool_call(call: Entry, request: Request) -> Entry:
@@ -279,9 +282,12 @@ class Responses(_OpenAI):
         cached, kept = details.get("cached_tokens"), details.get("cache_write_tokens")
         return make_usage(given.get("input_tokens"), cached, given.get("output_tokens"), kept)
 
-    def send(self, client: Any, messages: list[Entry], system: str, settings: Entry) -> Any:
+    def body(self, messages: list[Entry], system: str, settings: Entry) -> Entry:
         first = {"instructions": system} if system else {}
-        return client.responses.create(input=messages, **first, **settings)
+        return {**settings, **first, "input": messages}
+
+    def send(self, client: Any, body: Entry) -> Any:
+        return client.responses.create(**body)
 
 
 def _function_call(item: Entry, request: Request) -> Entry:

@@ -80,8 +80,10 @@ class Live:
 
     def timelines(self) -> list[dict[str, Any]]:
         """Make what the player plays."""
+        tools = None if self.rerun is None else self.rerun.tools
         return [
-            {**timeline(trace, label, self.predict), **self.opens} for label, trace in self.traces.items()
+            {**timeline(trace, label, self.predict, tools), **self.opens}
+            for label, trace in self.traces.items()
         ]
 
     def moved(self, change: Any) -> None:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from agentlib.costs import entry_tokens, text_tokens
+from agentlib.errors import AgentLibError
 from agentlib.messages import calls_in, json_ready, short
 from agentlib.trace import Trace
 from agentlib.views.describe import call_words, entry_error, entry_words, role_of, value_words, visible
@@ -18,10 +19,11 @@ EDIT_CHARS = 20_000
 """A reply or result longer than this cannot be changed in a fork: a text field is the wrong place for it."""
 
 
-def timeline(trace: Trace, label: str = "", predict: bool = False) -> dict[str, Any]:
+def timeline(trace: Trace, label: str = "", predict: bool = False, tools: Any = None) -> dict[str, Any]:
     """Turn a trace into what the player plays.
 
     label: the name of the run, where several stand side by side. predict: hide the end until it is guessed.
+    tools: what the loop was given, for the requests as a provider sees them; None = as the trace knows them.
     """
     all_frames = frames(trace)
     source = source_of(trace)
@@ -44,7 +46,21 @@ def timeline(trace: Trace, label: str = "", predict: bool = False) -> dict[str, 
     for name, words in (("notice", left_out(trace)), ("remark", str(trace.about.get("remarks") or ""))):
         if words:
             data[name] = visible(words)
+    if requests := _requests(trace, tools):
+        data["wire"] = requests
     return data
+
+
+def _requests(trace: Trace, tools: Any) -> list[dict[str, Any]]:
+    """Give the requests of a short run as providers get them; none where one would refuse its tools."""
+    from agentlib.views.tracer.wire import MAX_WIRE_STEPS, wire  # needs the providers, and is rarely needed
+
+    if not 0 < sum(event.kind == "ask" for event in trace.events) <= MAX_WIRE_STEPS:
+        return []
+    try:
+        return wire(trace, tools)
+    except (AgentLibError, TypeError, ValueError):
+        return []
 
 
 def _frame(frame: Frame, before: Frame | None) -> dict[str, Any]:
