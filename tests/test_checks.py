@@ -55,10 +55,11 @@ def test_a_good_loop_gets_all_points():
     assert {result.status for result in report.results} == {"ok"}
 
 
-def test_one_fault_is_one_red_line_and_the_rest_is_not_reached():
+def test_one_fault_is_one_red_line_and_only_what_hangs_on_it_is_not_reached():
     report = check("ex01", bad, seed=7)
-    assert [result.status for result in report.results] == ["ok", "ok", "not yet", *["not reached"] * 5]
-    assert (report.passed, report.points, report.max_points) == (False, 2, 10)
+    states = [result.status for result in report.results]
+    assert states == ["ok", "ok", "not yet", "not reached", *["ok"] * 4]
+    assert (report.passed, report.points, report.max_points) == (False, 7, 10)
     red = report.results[2]
     assert red.id == "request_kept"
     assert not red.passed
@@ -70,10 +71,11 @@ def test_the_text_form_says_state_points_and_one_hint():
     text = str(check("ex01", bad, seed=7))
     lines = text.splitlines()
     assert lines[0].startswith("ex01 write the loop")
-    assert lines[0].endswith("2 of 10 points")
-    assert sum(line.startswith("  ok       ") for line in lines) == 2
+    assert lines[0].endswith("7 of 10 points")
+    assert sum(line.startswith("  ok       ") for line in lines) == 6
     assert sum(line.startswith("  not yet  ") for line in lines) == 1
-    assert sum(line.endswith("not reached") for line in lines) == 5
+    assert sum(line.endswith("not reached") for line in lines) == 1
+    assert [f"Part {number}: " in text for number in range(10)] == [False, *[True] * 8, False]
     assert text.count("hint: ") == 1
     assert "more: " not in text
     assert "seed 7" in text
@@ -112,8 +114,9 @@ def test_the_html_form_is_a_named_table_with_marks_in_words():
     assert tags.count("caption") == 1
     assert [attrs["scope"] for tag, attrs in table.tags if tag == "th"] == ["col"] * 4 + ["row"] * 8
     assert "details" in tags
-    assert "2 of 10 points" in table.text
-    assert table.text.count("not reached") == 5
+    assert "7 of 10 points" in table.text
+    assert table.text.count("not reached") == 1
+    assert "no points" in table.text
     assert "not yet" in table.text
     styles = " ".join(str(attrs.get("style", "")) for _, attrs in table.tags)
     assert not re.search(r"(?<!-)\b(color|background)\b", styles), "the page's theme has the say"
@@ -131,7 +134,8 @@ def test_the_json_form_holds_everything():
     data = json.loads(report.as_json())
     assert data == report.as_dict()
     assert (data["exercise"], data["seed"]) == ("ex01_write_the_loop", 7)
-    assert (data["points"], data["passed"]) == (2, False)
+    assert (data["points"], data["passed"]) == (7, False)
+    assert [result["part"] for result in data["results"]] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert [result["status"] for result in data["results"]] == [result.status for result in report.results]
     open_ones = [result.status == "not yet" for result in report.results]
     assert [bool(result["hints"]) for result in data["results"]] == open_ones
@@ -532,6 +536,22 @@ def test_the_learner_cannot_reach_the_log():
 
 def of_one_criterion(find, **scenarios):
     return Exercise("x", "x", (Criterion("a", 1, "a", "b", "c", find),), lambda rng: scenarios, ("f",))
+
+
+def test_a_fault_that_may_come_of_another_is_not_shown_and_what_is_met_counts():
+    fault, own = Fault("seen"), Fault("seen", own=True)
+    judges = {"a": fault, "b": fault, "c": own, "d": None, "e": None}
+    criteria = [
+        Criterion(name, 2, name, "b", "c", lambda logs, found=found: found, after=("a",) * (name > "a"))
+        for name, found in judges.items()
+    ]
+    criteria[-1] = replace(criteria[-1], needs=("a",))
+    exercise = Exercise("x", "x", tuple(criteria), lambda rng: {}, ("f",))
+    report = check_functions(exercise, {"f": good})
+    states = [result.status for result in report.results]
+    assert states == ["not yet", "not reached", "not yet", "ok", "not reached"]
+    assert report.points == 2
+    assert report.results[1].seen == ""
 
 
 def test_a_fault_without_words_is_our_own_mistake():

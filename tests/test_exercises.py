@@ -17,8 +17,10 @@ from agentlib.course.exercises import EXERCISES, FRESH_DIR
 from agentlib.course.make import DIFFICULTY, in_order, made_by_spec, made_exercise
 from agentlib.course.running.cells import run_cells
 from agentlib.labs import bugs
+from agentlib.models import ScriptedModel
 from agentlib.views import tracer
 
+ONLY_THE_LEARNER_SEES = {"leaves", "left_alone"}
 ROOT = Path(__file__).parent.parent
 NO_NBGRADER = 'nbgrader is not installed: run .venv/bin/pip install -e ".[teach]"'
 needs_nbgrader = pytest.mark.skipif(find_spec("nbgrader") is None, reason=NO_NBGRADER)
@@ -56,8 +58,8 @@ def test_criteria_are_complete(exercise):
     assert len(set(ids)) == len(ids)
     assert exercise.max_points == 10
     for place, criterion in enumerate(exercise.criteria):
-        assert set(criterion.needs) <= set(ids[:place]), "what is needed is judged before"
-        assert criterion.points >= 1
+        assert {*criterion.needs, *criterion.after} <= set(ids[:place]), "what is needed is judged before"
+        assert (criterion.points == 0) == (criterion.id in ONLY_THE_LEARNER_SEES), "all else earns points"
         assert criterion.wanted
         assert len(criterion.hints) == 2
         assert all(len(hint) > 20 for hint in criterion.hints)
@@ -182,6 +184,9 @@ def test_each_scenario_brings_out_one_bug_of_the_fragile_loop():
     assert set(scenarios) == {"endless", "broken_tool", "forgotten", "untold"}
     with pytest.raises(ValueError, match="closed today"):
         run("broken_tool")
+    misspelt = ScriptedModel(scenarios["broken_tool"].model().replies[1:])
+    with pytest.raises(TypeError, match="not callable"):
+        fragile(misspelt, scenarios["broken_tool"].tools, "How many?")
     assert run("forgotten") == "I read 140 and 95, but not what I had asked for."
     assert run("untold") == "I cannot tell."
     asked = []

@@ -55,7 +55,7 @@ def test_a_wrong_one_is_refused_by_the_criterion_it_is_tied_to(exercise, specime
     for seed in SEEDS:
         report = report_on(exercise, specimen, seed)
         red = [result for result in report.results if result.status == "not yet"]
-        assert [result.id for result in red] == [specimen.criterion], report.text()
+        assert [result.id for result in red] == specimen.criterion.split(), report.text()
         assert specimen.named in f"{red[0].seen} {red[0].hints[0]}", report.text()
         assert not ONE_AND_PLURAL.search(" ".join(report.text().split())), report.text()
         assert not report.passed
@@ -81,7 +81,7 @@ def test_the_zoo_is_large_enough():
 
 @pytest.mark.parametrize("exercise", IN_ZOO, ids=lambda exercise: exercise.name)
 def test_every_criterion_is_tied_to_a_wrong_solution(exercise):
-    tied = {specimen.criterion for specimen in ZOO[short_name(exercise)]} - {""}
+    tied = {name for specimen in ZOO[short_name(exercise)] for name in specimen.criterion.split()}
     assert tied == {criterion.id for criterion in exercise.criteria}
 
 

@@ -19,9 +19,9 @@ __all__ = ["Specimen", "patch", "right", "specimens", "wrong"]
 
 @dataclass(frozen=True)
 class Specimen:
-    """One solution. criterion: the id that must be red first; "" = it is right.
+    """One solution. criterion: the id that must be red; several, with spaces, for several faults; "" = right.
 
-    named: words that the report of a wrong one must hold in what it has seen or in its hint.
+    named: words that the report of a wrong one must hold in what it has seen or in its hint, for the first.
     """
 
     name: str

@@ -128,7 +128,7 @@ only_the_goal_and_the_last_steps = wrong("request_kept", "was gone")(
 )
 
 
-@wrong("request_kept", "not asked again")
+@wrong("request_kept failures", "not asked again")
 def ends_after_the_first_result(model, tools, goal, max_steps=10):
     history = [{"role": "user", "text": goal}]
     reply = model(history)
@@ -202,6 +202,13 @@ first_line_of_the_answer = wrong("answered", "not the text")(
 )
 steps_with_a_point = wrong("answered", '"steps" was 4.0')(loop, '"steps": step}', '"steps": float(step)}')
 
+answer_to_the_first_call_ignored = wrong("answered", "in its very first call")(
+    loop, 'if reply["type"] == "answer":', 'if reply["type"] == "answer" and step > 1:'
+)
+a_tool_demanded_before_an_answer = wrong("answered", "may know the answer without a tool")(
+    loop, 'if reply["type"] == "answer":', 'if reply["type"] == "answer" and len(history) > 1:'
+)
+
 # --- wrong: where it ends
 
 counted = patch(
@@ -274,12 +281,50 @@ unknown_tool_replaced_by_another = wrong("failures", "ran instead")(
     loop, 'tools[reply["tool"]]', 'tools.get(reply["tool"], next(iter(tools.values())))'
 )
 
-# --- wrong: a person who presses Ctrl-C
+failure_under_another_key = wrong("failures", 'no "result"')(
+    loop,
+    (FAILED, 'history.append({"role": "tool", "error": str(problem)})\ncontinue'),
+)
+failure_told_by_the_user = wrong("failures", "with no result for it")(
+    loop, FAILED, 'history.append({"role": "user", "text": str(problem)})\ncontinue'
+)
+# The model's own failure is recorded as if a tool had failed.
+try_around_all_of_a_step = wrong("failures", "the model itself failed")(
+    loop,
+    (TRY, "result = "),
+    (f"{CATCH}\n    {FAILED}\n", ""),
+    (
+        "reply = model(history)",
+        """try:
+    reply = model(history)
+    if reply["type"] == "tool":
+        history.append(reply)
+        history.append({"role": "tool", "result": tools[reply["tool"]](**reply["input"])})
+        continue
+except Exception as problem:
+    history.append({"role": "tool", "result": str(problem)})
+    continue""",
+    ),
+)
+failing_model_asked_again = wrong("failures", "was called again all the same")(
+    loop, "reply = model(history)", "try:\n    reply = model(history)\nexcept Exception:\n    continue"
+)
 
-bare_except_swallows_an_interrupt = wrong("interrupt", "a tool was at work")(
+# --- wrong: what has to leave the function
+
+failing_model_ends_the_run_in_silence = wrong("leaves", "cannot mend a model that fails")(
+    loop,
+    "reply = model(history)",
+    """try:
+    reply = model(history)
+except Exception as problem:
+    return {"answer": None, "steps": step, "stopped": f"error: {problem}"}""",
+)
+
+bare_except_swallows_an_interrupt = wrong("leaves", "a tool was at work")(
     loop, CATCH, "except BaseException as problem:"
 )
-interrupt_in_the_model_swallowed = wrong("interrupt", "the model was at work")(
+interrupt_in_the_model_swallowed = wrong("leaves", "the model was at work")(
     loop,
     "reply = model(history)",
     """try:
@@ -287,7 +332,7 @@ interrupt_in_the_model_swallowed = wrong("interrupt", "the model was at work")(
 except KeyboardInterrupt:
     return {"answer": None, "steps": step, "stopped": "interrupted"}""",
 )
-only_the_second_interrupt_leaves = wrong("interrupt", "it went on")(
+only_the_second_interrupt_leaves = wrong("leaves", "it went on")(
     loop,
     (START, f"{START}\npressed = []"),
     (
@@ -475,3 +520,67 @@ def loop_with_else(model, tools, goal, max_steps=10):
             break
         history += [reply, {"role": "tool", "result": _run(tools, reply)}]
     return {"answer": answer, "steps": step, "stopped": stopped}
+
+
+class _Done(Exception):
+    pass
+
+
+@right
+def ends_by_an_exception_of_its_own(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    asked = 0
+
+    def ask_once():
+        nonlocal asked
+        if asked == max_steps:
+            raise _Done({"answer": None, "stopped": "step limit"})
+        asked += 1
+        reply = model(history)
+        if reply["type"] == "answer":
+            raise _Done({"answer": reply["text"], "stopped": "answered"})
+        history.append(reply)
+        return reply
+
+    try:
+        while True:
+            history.append({"role": "tool", "result": _run(tools, ask_once())})
+    except _Done as end:
+        return {**end.args[0], "steps": asked}
+
+
+@right
+def replies_from_iter(model, tools, goal, max_steps=10):
+    history, run = [{"role": "user", "text": goal}], {"answer": None, "steps": 0, "stopped": "step limit"}
+    for reply in itertools.islice(iter(lambda: model(tuple_to_list(history)), None), max_steps):
+        run["steps"] += 1
+        if reply.get("text") is not None and reply["type"] == "answer":
+            return run | {"answer": reply["text"], "stopped": "answered"}
+        history += (reply, {"role": "tool", "tool": reply["tool"], "result": _run(tools, reply)})
+    return run
+
+
+def tuple_to_list(history):
+    return [dict(entry) for entry in history]
+
+
+@right
+def unknown_tools_first_of_all(model, tools, goal, max_steps=10):
+    def unknown(name):
+        return lambda **_: {"error": "unknown_tool", "message": f"no {name}; there are {sorted(tools)}"}
+
+    history = [{"role": "user", "text": goal}]
+    for step in itertools.count(1):
+        if step > max_steps:
+            return {"answer": None, "steps": step - 1, "stopped": "step limit"}
+        reply = model(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+        history.append(reply)
+        act = tools.get(reply["tool"]) or unknown(reply["tool"])
+        entry = {"role": "tool", "result": None}
+        try:
+            entry["result"] = act(**reply["input"])
+        except Exception as problem:
+            entry["result"] = [type(problem).__name__, *map(str, problem.args)]
+        history.append(entry)

@@ -26,21 +26,23 @@ def counter_of_json_texts(model, tools, goal, max_steps=6):
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
-            return {"stopped": "answered", "answer": reply["text"], "steps": step}
+            return {"stopped": "answered", "answer": reply["text"], "steps": step, "history": history}
         key = sorted_key(reply)
         counts[key] += 1
         if counts[key] >= 3:
-            return {"answer": None, "steps": step, "stopped": "repeated call"}
+            history += [reply, {"role": "tool", "result": "not run: asked for the third time"}]
+            return {"answer": None, "steps": step, "stopped": "repeated call", "history": history}
         history.append(reply)
         result = run_one(tools, reply)
         history.append({"role": "tool", "result": result})
-    return {"stopped": "step limit", "answer": None, "steps": max_steps}
+    return {"stopped": "step limit", "answer": None, "steps": max_steps, "history": history}
 
 
 RIGHT = counter_of_json_texts.functions[0]
 KEY = "sorted_key(reply)"
 COUNT = "counts[key] += 1"
-REPEATED = '{"answer": None, "steps": step, "stopped": "repeated call"}'
+REPEATED = '{"answer": None, "steps": step, "stopped": "repeated call", "history": history}'
+TOLD = 'history += [reply, {"role": "tool", "result": "not run: asked for the third time"}]'
 RUN = "run_one(tools, reply)"
 
 # --- wrong: the loop itself
@@ -56,7 +58,10 @@ only_the_repeat_stops = wrong("step_limit", "a call too many")(RIGHT, "max_steps
 
 no_repeat_rule = wrong("third_call", "third time")(RIGHT, "counts[key] >= 3", "False")
 stops_at_the_second = wrong("third_call", "not the one before it")(RIGHT, ">= 3", ">= 2")
-stops_at_the_fourth = wrong("third_call", "third time")(RIGHT, ">= 3", ">= 4")
+stops_at_the_fourth = wrong("third_call", "ends the run, but too late")(RIGHT, ">= 3", ">= 4")
+counted_after_the_look = wrong("third_call", "Is the request that has just come in it?")(
+    RIGHT, (COUNT, ""), (f"result = {RUN}", f"{COUNT}\nresult = {RUN}"), (">= 3", "> 2")
+)
 third_request_run_all_the_same = wrong("third_call", "was run, and only then")(
     RIGHT, "counts[key] >= 3:", f"counts[key] >= 3:\n    {RUN}"
 )
@@ -73,7 +78,7 @@ second_request_answered_from_a_cache = wrong("third_call", "the tool ran once")(
     (f"result = {RUN}", f"if key not in cache:\n    cache[key] = {RUN}\nresult = cache[key]"),
 )
 break_leads_to_the_step_limit = wrong("third_call", "Where does your `break` lead?")(
-    RIGHT, f"return {REPEATED}", "break"
+    RIGHT, (f"{TOLD}\nreturn {REPEATED}", "break")
 )
 COUNTS = collections.Counter()
 counts_kept_between_runs = wrong("third_call", "left over from the run before")(
@@ -145,7 +150,7 @@ OTHER = wrong("other_input", "no request had been made three times")
 
 counts_the_tool_alone = OTHER(RIGHT, KEY, 'reply["tool"]')
 counts_the_input_alone = OTHER(RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)')
-lists_sorted_as_well = OTHER(RIGHT, KEY, 'reply["tool"] + str(all_sorted(reply["input"]))')
+lists_sorted_as_well = wrong("key_order", "no request had been made three times")(RIGHT, KEY, 'reply["tool"] + str(all_sorted(reply["input"]))')
 small_and_large_letters_alike = OTHER(RIGHT, KEY, f"{KEY}.lower()")
 long_inputs_cut = OTHER(RIGHT, KEY, f"{KEY}[:80]")
 only_one_value_of_the_input_counts = OTHER(
@@ -160,10 +165,38 @@ counts_equal_results = OTHER(
     ("result})", f"result}})\nif counts[str(result)] >= 3:\n    return {REPEATED}"),
 )
 
+# The two that follow lose one point of ten: the parts that do not hang on it are judged.
+tuple_of_sorted_items = wrong("key_order", "A list cannot be part of a dict's key")(
+    RIGHT, KEY, '(reply["tool"], tuple(sorted(reply["input"].items())))'
+)
+frozenset_of_items = wrong("key_order", "A list cannot be part of a dict's key")(
+    RIGHT, KEY, '(reply["tool"], frozenset(reply["input"].items()))'
+)
+
+# --- wrong: what becomes of the third request
+
+third_request_without_a_result = wrong("told", "has no result")(RIGHT, TOLD, "history.append(reply)")
+third_request_not_recorded = wrong("told", "stands there twice")(RIGHT, TOLD, "")
+third_result_under_another_key = wrong("told", 'no "result"')(
+    RIGHT, '"result": "not run: asked for the third time"', '"error": "not run: asked for the third time"'
+)
+third_result_is_the_second = wrong("told", "as if it had been run")(
+    RIGHT, '"not run: asked for the third time"', 'history[-1]["result"]'
+)
+third_result_says_nothing = wrong("told", "as if it had been run")(
+    RIGHT, '"not run: asked for the third time"', "None"
+)
+no_history_beside_the_repeat = wrong("told", 'no "history"')(
+    RIGHT, REPEATED, REPEATED.replace(', "history": history', "")
+)
+no_history_beside_an_answer = wrong("told", 'a run that ended as "answered"')(
+    RIGHT, 'reply["text"], "steps": step, "history": history', 'reply["text"], "steps": step'
+)
+
 # --- wrong: tools that fail
 
 try_left_out = wrong("failures", "left your function")(RIGHT, RUN, 'tools[reply["tool"]](**reply["input"])')
-interrupt_swallowed = wrong("failures", "Ctrl-C")(
+interrupt_swallowed = wrong("leaves", "Ctrl-C")(
     RIGHT, f"result = {RUN}", f'try:\n    result = {RUN}\nexcept:\n    result = "it failed"'
 )
 
@@ -183,13 +216,14 @@ def counted_from_the_history(model, tools, goal, max_steps=6):
     while steps < max_steps:
         reply, steps = model(list(history)), steps + 1
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": steps, "stopped": "answered"}
+            return {"answer": reply["text"], "steps": steps, "stopped": "answered", "history": history}
         history.append(reply)
         same = [e for e in history if e.get("tool") == reply["tool"] and e.get("input") == reply["input"]]
         if len(same) > 2:
-            return {"answer": None, "steps": steps, "stopped": "repeated call"}
+            history.append({"role": "tool", "result": {"error": "repeated", "message": "I did not run this."}})
+            return {"answer": None, "steps": steps, "stopped": "repeated call", "history": history}
         history.append({"role": "tool", "result": run_one(tools, reply)})
-    return {"answer": None, "steps": steps, "stopped": "step limit"}
+    return {"answer": None, "steps": steps, "stopped": "step limit", "history": history}
 
 
 @right
@@ -208,3 +242,52 @@ def repeat_answered_in_the_history(model, tools, goal, max_steps=6):
         if repeated:
             return {"answer": None, "steps": step, "stopped": "repeated call", "history": history}
     return {"answer": None, "steps": max_steps, "stopped": "step limit", "history": history}
+
+
+class _Enough(Exception):
+    pass
+
+
+@right
+def the_way_out_is_an_exception(model, tools, goal, max_steps=6):
+    history, keys = [{"role": "user", "text": goal}], []
+
+    def step():
+        reply = model(history)
+        if reply["type"] == "answer":
+            raise _Enough("answered", reply["text"])
+        history.append(reply)
+        keys.append(sorted_key(reply))
+        again = keys.count(keys[-1]) == 3
+        result = "held back: this is the third time" if again else run_one(tools, reply)
+        history.append({"role": "tool", "id": "", "tool": reply["tool"], "result": result})
+        if again:
+            raise _Enough("repeated call", None)
+
+    steps = 0
+    try:
+        for steps in range(1, max_steps + 1):
+            step()
+        raise _Enough("step limit", None)
+    except _Enough as end:
+        stopped, text = end.args
+        return {"stopped": stopped, "answer": text, "steps": steps, "history": history}
+
+
+@right
+def inputs_compared_one_by_one(model, tools, goal, max_steps=6):
+    asked, history, end = [], [{"role": "user", "text": goal}], ("step limit", None)
+    while len(asked) < max_steps:
+        reply = model(history)
+        if reply["type"] != "tool":
+            end = ("answered", reply["text"])
+            break
+        earlier = [one for one in asked if one["tool"] == reply["tool"] and one["input"] == reply["input"]]
+        asked.append(reply)
+        if len(earlier) == 2:
+            history += [reply, {"role": "tool", "result": ["not run a third time"]}]
+            end = ("repeated call", None)
+            break
+        history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
+    steps = len(asked) + (end[0] == "answered")
+    return {"answer": end[1], "steps": steps, "stopped": end[0], "history": history}

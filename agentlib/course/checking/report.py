@@ -138,7 +138,7 @@ class CheckReport:
         if self.passed:
             return "All met. Well done."
         missing = next(result for result in self.results if result.status == NOT_YET)
-        return f"Next: {missing.title}."
+        return f"Next, {missing.title[:1].lower()}{missing.title[1:]}."
 
     @property
     def short_name(self) -> str:
@@ -214,7 +214,7 @@ MARKS = {OK: "ok", NOT_YET: "not yet", NOT_REACHED: "-"}
 
 
 def _lines(result: CriterionResult, more: bool) -> list[str]:
-    right = {OK: "", NOT_YET: f"0 of {result.max_points}", NOT_REACHED: "not reached"}[result.status]
+    right = {OK: "", NOT_YET: _points(result), NOT_REACHED: "not reached"}[result.status]
     first, *rest = _wrapped(result.title, WIDTH - 11 - 13)
     lines = [f"  {MARKS[result.status]:<9}{first:<{WIDTH - 11 - len(right)}}{right}".rstrip()]
     lines += [f"{'':11}{line}" for line in rest]
@@ -226,6 +226,10 @@ def _lines(result: CriterionResult, more: bool) -> list[str]:
             for number, line in enumerate(_wrapped(words, WIDTH - 17)):
                 lines.append(f"{'':11}{label if number == 0 else '      '}{line}")
     return lines
+
+
+def _points(result: CriterionResult) -> str:
+    return f"{result.points} of {result.max_points}" if result.max_points else "no points"
 
 
 def _wrapped(text: str, width: int) -> list[str]:
@@ -252,6 +256,6 @@ def _row(result: CriterionResult) -> Html:
         "tr",
         tag("th", caption_html(result.title), scope="row", style=f"{LEFT};font-weight:normal"),
         tag("td", tag("strong", result.status, style=bar), style=LEFT),
-        tag("td", f"{result.points} of {result.max_points}", style=LEFT),
+        tag("td", _points(result), style=LEFT),
         tag("td", *seen, style=LEFT),
     )

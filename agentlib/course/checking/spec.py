@@ -110,10 +110,12 @@ class Fault:
     scenario: the run in which it was seen; "" = the one that was looked at last. call: the model call at
     which it can be seen, step: the one after which it can be seen; 0 = the words name it ("call 2 read ..."),
     or it can be seen at the end.
+    own: it cannot have come of another fault, so it is shown beside one.
     """
 
     seen: str
     hint: str | None = None
+    own: bool = False
     scenario: str = ""
     call: int = 0
     step: int = 0
@@ -212,8 +214,8 @@ class Criterion:
     nudge, hint: what to think about, then more, nearly the line.
     judge: looks at the logs and gives a Fault, or None if all is well.
     needs: ids of the criteria that must be met before this one can be judged.
-    after: ids of those without which a fault found here may be one of theirs, and is not shown; what is met
-    counts all the same.
+    after: ids of those without which a fault found here may have come of theirs, and is not shown unless it
+    is surely its own; what is met counts all the same.
     details: more about it for the task, "" = what is wanted says it all.
     """
 

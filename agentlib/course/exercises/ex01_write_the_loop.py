@@ -19,8 +19,8 @@ CHAIN = ("goal_first", "tool_run", "request_kept", "result_kept", "answered")
 EXERCISE = Exercise(
     name="ex01_write_the_loop",
     title="Write the loop",
-    lesson="01_the_loop",
-    given_by=("01_the_loop", "02_blue_mugs"),
+    lesson="02_blue_mugs",
+    given_by=("02_blue_mugs",),
     difficulty=2,
     minutes=15,
     task="write the loop: four moves, a limit, a reason",
@@ -40,7 +40,7 @@ EXERCISE = Exercise(
             nudge="The reply names a tool and has an input. What do you do with the two?",
             hint='`tools[reply["tool"]]` is a function; `**reply["input"]` hands it the named arguments.',
             judge=loops.runs_the_tool,
-            needs=CHAIN[:1],
+            after=CHAIN[:1],
         ),
         Criterion(
             "request_kept", 2, "keeps every request of the model in the history",
@@ -49,14 +49,15 @@ EXERCISE = Exercise(
                 "The model remembers nothing. Append the reply itself to the history before you run the tool."
             ),
             judge=loops.keeps_requests,
-            needs=CHAIN[:2],
+            after=CHAIN[:2],
         ),
         Criterion(
             "result_kept", 1, "keeps every result in the history, behind its request",
             nudge="How does the model get to know what the tool found?",
             hint='Append `{"role": "tool", "result": ...}` after the request, with what the tool gave.',
             judge=loops.keeps_results,
-            needs=CHAIN[:3],
+            needs=CHAIN[2:3],
+            after=CHAIN[:2],
             details=(
                 "The value may stand there as it is, as text, or inside a dict. 0, an empty text and `None` "
                 "are results too. What stands there once is never changed."
@@ -67,8 +68,11 @@ EXERCISE = Exercise(
             nudge="How do you know that a reply is an answer, and what do you give back then?",
             hint='Return `{"answer": reply["text"], "steps": step, "stopped": "answered"}` at once.',
             judge=loops.ends_with_the_answer,
-            needs=CHAIN[:4],
-            details="`steps` counts how often the model was asked.",
+            after=CHAIN[:4],
+            details=(
+                "`steps` counts how often the model was asked. An answer counts whenever it comes, in the very "
+                "first call too."
+            ),
         ),
         Criterion(
             "step_limit", 2, 'asks at most max_steps times, then ends with no answer and "step limit"',
@@ -78,32 +82,23 @@ EXERCISE = Exercise(
                 "limit stands behind the loop, with `None` for the answer."
             ),
             judge=loops.stops_at_the_limit,
-            needs=CHAIN,
+            after=CHAIN,
             details='Without an answer `"answer"` is `None`: nothing is made up.',
         ),
         Criterion(
-            "failures", 1, "turns a failing tool and an unknown tool into results, and goes on",
+            "failures", 2, "turns a failing tool and an unknown tool into results, and goes on",
             nudge="Which line can raise, and what should the model read then?",
             hint=(
                 "Put `try` around the tool call alone, `except Exception as problem`, and record "
                 "`str(problem)` as the result. A name that is not in `tools` gets a result that says so."
             ),
             judge=loops.failures_become_results,
-            needs=CHAIN,
+            after=CHAIN,
             details=(
                 "A result for a failure may be a text or a dict. It holds the failure's own message, or the "
-                "name of the unknown tool."
+                "name of the unknown tool. A model that fails is no failing tool: it is not asked again."
             ),
         ),
-        Criterion(
-            "interrupt", 1, "lets Ctrl-C through: it leaves the function",
-            nudge="A person must be able to stop the loop. What catches the interrupt?",
-            hint=(
-                "`except Exception` lets KeyboardInterrupt pass; a bare `except:` and `except BaseException` "
-                "do not."
-            ),
-            judge=loops.interrupt_leaves,
-            needs=CHAIN,
-        ),
+        loops.leaves(CHAIN),
     ),
 )  # fmt: skip

@@ -3,15 +3,15 @@
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.evidence import crash, request_words, wrong_end
+from agentlib.course.checking.evidence import crash, request_words, requests_in, same_call, shown, wrong_end
 from agentlib.course.checking.fake_data import World, tools_of
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Scenario, each, in_turn
 from agentlib.course.exercises import loops
 from agentlib.course.exercises.loops import agent, script
 from agentlib.messages import Entry, answer, ask, json_text
-from agentlib.views.describe import counted, times
+from agentlib.views.describe import counted, sketch, times
 
-__all__ = ["EXERCISE", "other_work", "turned_round"]
+__all__ = ["EXERCISE", "other_lists", "other_work", "turned_round"]
 
 DEFAULT_STEPS = 6
 
@@ -50,7 +50,7 @@ def repeats(
     tools = tools_of({request["tool"]: made.get(results, []) for request in requests})
     if results == "no tool":
         tools = tools_of({world.tool_name(): []})
-    facts = {"requests": requests, "stop_at": stop_at, "how": how}
+    facts = {"requests": requests, "stop_at": stop_at, "how": how, "earlier": message}
     # Further replies would differ, so that a loop that overlooks the repeat ends at its limit.
     further = script(requests, lambda number: world.request(requests[0]["tool"]))
     return agent(world.goal(), further, tools, max_steps + 1, facts, max_steps=max_steps)
@@ -72,7 +72,6 @@ def other_work(world: World) -> Scenario:
     tool, other, third = (world.tool_name() for _ in range(3))
     several = [world.request(tool) for _ in range(4)]
     alike = several[0]["input"]
-    lists = [ask(tool, numbers=numbers) for numbers in ([1, 2, 3], [2, 1, 3], [3, 2, 1])]
     one, two, place = world.number(), world.number(), world.place()
     long = " and ".join(world.place() for _ in range(12))
     close = [
@@ -82,13 +81,27 @@ def other_work(world: World) -> Scenario:
         *(ask(tool, hall=number, row=one) for number in (1, 2, 3)),
         *(ask(tool, **{first: one, second: two}) for first, second in (("a", "b"), ("b", "a"), ("c", "d"))),
     ]
-    work = [*several, ask(other, **alike), ask(third, **alike), *lists, *close]
+    work = [*several, ask(other, **alike), ask(third, **alike), *close]
     world.rng.shuffle(work)
+    return working(world, work)
+
+
+def other_lists(world: World) -> Scenario:
+    """Requests whose inputs hold the same things in another order, or lists and dicts that look alike."""
+    tool = world.tool_name()
+    one, two, three = (world.number() for _ in range(3))
+    lists: list[Any] = [[one, two, three], [two, one, three], [three, two, one]]
+    within = [{"of": [one, {"x": two}]}, {"of": [{"x": two}, one]}, {"of": [one, {"y": two}]}]
+    return working(world, [ask(tool, numbers=numbers) for numbers in [*lists, *within]])
+
+
+def working(world: World, work: list[Entry]) -> Scenario:
+    """A model that makes all these requests and answers; every tool gives the same each time."""
     text = world.answer()
     return agent(
         world.goal(),
         script([*work, answer(text)]),
-        tools_of({name: ["the same"] * 40 for name in (tool, other, third)}),
+        tools_of({request["tool"]: ["the same"] * 40 for request in work}),
         len(work) + 1,
         {"requests": work, "answer": text},
         max_steps=len(work) + 3,
@@ -115,8 +128,8 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     one, two = world.request(tool), world.request(other)
     with_list = ask(tool, numbers=[world.number(), world.number()])
     return {
-        **loops.loop_scenarios(world, default_steps=DEFAULT_STEPS),
-        "repeat": repeats(world, [again] * 3, 3),
+        **loops.loop_scenarios(world, default_steps=DEFAULT_STEPS, own_tools=True),
+        "repeat": repeats(world, [again] * 6, 3),
         "same repeat in a second run": repeats(world, [again] * 3, 3),
         "repeat at the last step": repeats(world, [two] * 3, 3, max_steps=3),
         "repeat of a list": repeats(world, [with_list] * 3, 3),
@@ -136,6 +149,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
             world, [world.request(tool)] * 3, 3, results="no tool", how=", a tool that is not there,"
         ),
         "other input": other_work(world),
+        "other lists": other_lists(world),
     }  # fmt: skip
 
 
@@ -172,7 +186,14 @@ def _stops_at_the_repeat(log: Log) -> Fault | None:
             "The third request is not run. Do you look at the count before the tool runs, or after?",
         )
     if asked > stop_at:
-        return Fault(f"{what} was asked for a third time in call {stop_at}; the model was asked on")
+        fault = f"{what} was asked for a third time in call {stop_at}; the model was asked on"
+        if log.returned.get("stopped") == "repeated call":
+            return Fault(
+                f"{fault}, and the run ended in call {asked}",
+                "Your count ends the run, but too late. Is the request that has just come in it? With `>` or "
+                "with `>=`?",
+            )
+        return Fault(fault)
     if log.returned.get("stopped") == "step limit":
         return Fault(
             f'{what} was asked for a third time in call {stop_at}; the run ended there as "step limit"',
@@ -181,12 +202,33 @@ def _stops_at_the_repeat(log: Log) -> Fault | None:
     return wrong_end(log, None, stop_at, "repeated call")
 
 
-def _stops_at_a_repeated_list(log: Log) -> Fault | None:
+def _knows_a_repeated_list(log: Log) -> Fault | None:
     fault = _stops_at_the_repeat(log)
-    if fault is None or not fault.hint:
-        return fault
     what = "An input may hold a list. A list cannot be part of a dict's key; the input's JSON text can."
-    return Fault(fault.seen, f"{what} {fault.hint}")
+    return Fault(fault.seen, f"{what} {fault.hint or ''}".strip()) if fault else None
+
+
+def _third_is_told(log: Log) -> Fault | None:
+    """The history that comes back has the third request, and a result that says it was not run."""
+    history = log.returned.get("history")
+    if not isinstance(history, list):
+        return Fault(
+            f'the dict that came back has {shown(history)} for its "history"'
+            if "history" in log.returned
+            else 'the dict that came back has no "history"',
+            'The list that you have kept stands beside the reason, in every dict that you return: '
+            '`"history": history`.',
+        )
+    request = log.facts["requests"][0]
+    made = sum(same_call(call, request["tool"], request["input"]) for call in requests_in(history))
+    if made < 3:
+        return Fault(
+            f"the history that came back is {sketch(history)}; {request_words(request)} stands there "
+            f"{times(made)}",
+            "The model made the third request too, so it belongs into the history like any other.",
+        )
+    where = "the history that came back is"
+    return loops.not_run_and_told(history, request, log.facts["earlier"], "third request", where)
 
 
 def _other_input_is_work(log: Log) -> Fault | None:
@@ -202,7 +244,17 @@ def _other_input_is_work(log: Log) -> Fault | None:
     return loops.answers_at_the_end(log)
 
 
-WORKS = ("loop", "other_input")
+def _history_in_every_end(log: Log) -> Fault | None:
+    known = log.returned.get("stopped") in ("answered", "step limit")
+    if isinstance(log.returned.get("history"), list) or not known:
+        return None
+    return Fault(
+        f'the dict of a run that ended as {json_text(log.returned.get("stopped"))} has no "history"',
+        'Every dict that you return has it: `"history": history`.',
+    )
+
+
+LOOP, WORKS = ("loop",), ("loop", "other_input")
 
 EXERCISE = Exercise(
     name="ex02_three_stops",
@@ -227,15 +279,15 @@ EXERCISE = Exercise(
             nudge="Is asking for three different trains a repeat?",
             hint="The key of your count is the tool's name together with its input.",
             judge=each(_other_input_is_work, "other input"),
-            needs=("loop",),
+            after=LOOP,
             details="Checking three trains is work, not a repeat.",
         ),
         Criterion(
-            "step_limit", 2, 'ends with "step limit" after max_steps calls; 6 where none is given',
+            "step_limit", 1, 'ends with "step limit" after max_steps calls; 6 where none is given',
             nudge="Which part of your loop counts the calls, and what is returned when the count is over?",
             hint="`def run_agent(model, tools, goal, max_steps=6)`; the count works as in ex01.",
             judge=loops.stops_at_the_limit,
-            needs=WORKS,
+            after=LOOP,
         ),
         Criterion(
             "third_call", 2, 'ends with "repeated call" at the third identical request, which is not run',
@@ -259,26 +311,51 @@ EXERCISE = Exercise(
                     before="with max_steps=3, ",
                     hint="The last allowed call counts in full: a repeat in it is a repeat.",
                 ),
-                each(_stops_at_a_repeated_list, "repeat of a list"),
             ),
-            needs=WORKS,
+            after=WORKS,
             details=(
                 "Identical means: the same tool with the same input. The two requests before it were run as "
                 "usual, each of them: no old result takes the place of a run."
             ),
         ),
         Criterion(
-            "key_order", 1, "knows a request again when the keys of its input come in another order",
+            "told", 1,
+            'gives back its "history", in which the third request has a result that says it was not run',
+            nudge="Somebody goes on from your history with another model. What does it read last?",
+            hint=(
+                'Append the reply, then `{"role": "tool", "result": "not run: asked for the third time"}`, then '
+                'return, with `"history": history` in the dict.'
+            ),
+            judge=in_turn(
+                each(_third_is_told, "repeat"), each(_history_in_every_end, "errand", "endless")
+            ),
+            needs=("third_call",),
+            after=LOOP,
+            details=(
+                "Every request gets a result, this one too; providers refuse a history in which one is "
+                "missing. Its words are yours; they do not repeat the old result. `\"history\"` stands in "
+                "every dict that you return."
+            ),
+        ),
+        Criterion(
+            "key_order", 1,
+            "knows a request again whatever its input is made of, and its keys in another order",
             nudge=(
                 'Are `{"a": 1, "b": 2}` and `{"b": 2, "a": 1}` the same input for your code? And dicts '
                 "inside?"
             ),
             hint="`json.dumps(input, sort_keys=True)` writes both as the same text, the nested ones too.",
-            judge=each(_stops_at_the_repeat, "other order of keys"),
+            judge=in_turn(
+                each(_knows_a_repeated_list, "repeat of a list"),
+                each(_other_input_is_work, "other lists"),
+                each(_stops_at_the_repeat, "other order of keys"),
+            ),
             needs=("third_call",),
+            after=WORKS,
             details=(
                 '`{"from": 1, "to": 2}` and `{"to": 2, "from": 1}` are the same input. The same holds for a '
-                "dict inside a dict, or in a list."
+                "dict inside a dict, or in a list. A list is another one where its items come in another "
+                "order: `[1, 2]` is not `[2, 1]`."
             ),
         ),
         Criterion(
@@ -318,11 +395,12 @@ EXERCISE = Exercise(
                 ),
             ),
             needs=("third_call",),
+            after=WORKS,
             details=(
                 "Two equal requests may stand far apart. A request whose tool failed, or is not there, "
                 "counts like any other."
             ),
         ),
-        loops.failures_as_in_ex01(2, WORKS),
+        *loops.failures_as_in_ex01(2, LOOP),
     ),
 )  # fmt: skip

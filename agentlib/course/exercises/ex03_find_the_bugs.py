@@ -14,7 +14,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     return loops.loop_scenarios(World(rng))
 
 
-MENDED = ("works", "request_kept", "tells_the_end")
+WORKS, ENDS = ("works",), ("works", "tells_the_end")
 
 EXERCISE = Exercise(
     name="ex03_find_the_bugs",
@@ -28,10 +28,11 @@ EXERCISE = Exercise(
     scenarios=scenarios,
     criteria=(
         Criterion(
-            "works", 1, "still asks with the goal and runs the tools that were asked for",
+            "works", 2, "still asks with the goal and runs the tools that were asked for",
             nudge="What did the fragile loop do here that yours no longer does?",
             hint=(
-                "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no end."
+                "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no end. "
+                'What the model reads is one list: `[{"role": "user", "text": goal}]`, and what comes after.'
             ),
             judge=in_turn(loops.begins_with_the_goal, loops.runs_the_tool),
             details="You may copy the fragile loop and begin from there; *Try it* stops what does not end.",
@@ -39,9 +40,9 @@ EXERCISE = Exercise(
         Criterion(
             "request_kept", 2, "keeps the model's own request in the history, with its result behind it",
             nudge="Step through the scenario `forgotten`. Which entry would you expect in the second call?",
-            hint="Append `reply` to the history before the tool runs.",
+            hint="`reply` itself goes into the list before its result: two entries for each request.",
             judge=in_turn(loops.keeps_requests, loops.keeps_results),
-            needs=MENDED[:1],
+            after=WORKS,
         ),
         Criterion(
             "tells_the_end", 2, 'gives back the answer, the number of steps and "answered"',
@@ -51,17 +52,17 @@ EXERCISE = Exercise(
             ),
             hint='Return `{"answer": reply["text"], "steps": step, "stopped": "answered"}`.',
             judge=loops.ends_with_the_answer,
-            needs=MENDED[:2],
+            after=WORKS,
         ),
         Criterion(
             "step_limit", 2, 'ends after max_steps calls with no answer and "step limit"',
             nudge="Step through the scenario `endless`. What could end it?",
             hint=(
-                "`max_steps` is handed in and never used. A `for` loop over the steps, and a return behind "
-                "it, use it."
+                "`max_steps` is handed in and never used. A `for` loop over the steps uses it; behind it "
+                'stands `return {"answer": None, "steps": max_steps, "stopped": "step limit"}`.'
             ),
             judge=loops.stops_at_the_limit,
-            needs=MENDED,
+            after=ENDS,
         ),
         Criterion(
             "failures", 2, "turns a failing tool and a misspelt tool name into results, and goes on",
@@ -74,14 +75,8 @@ EXERCISE = Exercise(
                 "message; a name that is not in `tools` gets a result that names it."
             ),
             judge=loops.failures_become_results,
-            needs=MENDED,
+            after=ENDS,
         ),
-        Criterion(
-            "interrupt", 1, "lets Ctrl-C through: it leaves the function",
-            nudge="Did the mended `try` become too wide?",
-            hint="`except Exception` lets KeyboardInterrupt pass; a bare `except:` does not.",
-            judge=loops.interrupt_leaves,
-            needs=MENDED,
-        ),
+        loops.leaves(ENDS),
     ),
 )  # fmt: skip

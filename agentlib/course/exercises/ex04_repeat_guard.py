@@ -435,6 +435,6 @@ EXERCISE = Exercise(
             judge=loops.stops_at_the_limit,
             needs=WORKS,
         ),
-        loops.failures_as_in_ex01(1, WORKS),
+        *loops.failures_as_in_ex01(1, WORKS),
     ),
 )  # fmt: skip

@@ -192,9 +192,8 @@ EXERCISE = Exercise(
     minutes=20,
     task="stop before the call that would break 4 steps or 20 coins",
     lead_in=(
-        "[Blue mugs](../notebooks/02_blue_mugs.ipynb), lesson 02: watch a loop like yours run, line by line. "
-        "Then {lesson}, and its exercise, {exercise}. The exercises are numbered by what they build on; the "
-        "lessons say which one comes next."
+        "{lesson}, and its exercise, {exercise}. The exercises are numbered by what they build on; the lessons "
+        "say which one comes next."
     ),
     scenarios=scenarios,
     criteria=(
@@ -269,6 +268,6 @@ EXERCISE = Exercise(
                 "you may leave it out."
             ),
         ),
-        loops.failures_as_in_ex01(1, WORKS),
+        *loops.failures_as_in_ex01(1, WORKS),
     ),
 )  # fmt: skip

@@ -24,8 +24,9 @@ from agentlib.views.describe import counted, full_call, sketch, times
 
 __all__ = [
     "agent", "answers_at_the_end", "at_the_limit", "begins_with_the_goal", "endless", "ends_with_the_answer",
-    "errand", "fails_well", "failures_become_results", "interrupt_leaves", "keeps_requests", "keeps_results",
-    "loop_scenarios", "runs_the_tool", "script", "still_a_loop", "stops_at_the_limit", "where_failures_pass",
+    "errand", "failures_as_in_ex01", "failures_become_results", "interrupt_leaves", "keeps_requests",
+    "keeps_results", "leaves", "lets_through", "loop_scenarios", "not_run_and_told", "runs_the_tool",
+    "script", "still_a_loop", "stops_at_the_limit", "where_failures_pass",
 ]  # fmt: skip
 
 Model = Callable[[list[Entry]], Any]
@@ -104,25 +105,27 @@ def _errand(world: World, done: list[tuple[Entry, Any]], text: str, spare: int, 
 
 
 def endless(world: World, limit: int, default: bool = False, **more: Any) -> Scenario:
-    """A model that asks for something new at every call. default: the limit is not given."""
-    tool = world.tool_name()
-    requests = [world.request(tool) for _ in range(limit + 2)]
+    """A model that asks for something new, of another tool, at every call. default: the limit is not given."""
+    requests = [world.request(world.tool_name()) for _ in range(limit + 2)]
     model = script(requests)
     kwargs = more if default else {"max_steps": limit, **more}
     facts = {"limit": limit, "given": not default}
-    return agent(world.goal(), model, tools_of({tool: []}), limit + 1, facts, **kwargs)
+    tools = tools_of({request["tool"]: [world.result()] for request in requests})
+    return agent(world.goal(), model, tools, limit + 1, facts, **kwargs)
 
 
 def failing(world: World, **more: Any) -> Scenario:
-    """A tool that fails in several ways, one after the other, then an answer. One message is long."""
-    tool = world.tool_name()
+    """Tools that fail, each in a way of its own, one after the other, then an answer. One message is long."""
     kinds = [*world.rng.sample(FAILURES[2:], 1), *FAILURES[:2], TypeError, Exception]
     world.rng.shuffle(kinds)
     messages = [world.failure() for _ in kinds]
     messages[-1] = "; ".join([messages[-1], *(world.failure() for _ in range(4))])
-    requests = [world.request(tool) for _ in kinds]
+    requests = [world.request(world.tool_name()) for _ in kinds]
     text = world.answer()
-    errors = [kind(message) for kind, message in zip(kinds, messages, strict=True)]
+    errors = {
+        request["tool"]: [kind(message)]
+        for request, kind, message in zip(requests, kinds, messages, strict=True)
+    }
     facts = {
         "requests": requests,
         "messages": messages,
@@ -131,7 +134,7 @@ def failing(world: World, **more: Any) -> Scenario:
     }
     model = script([*requests, answer(text)])
     steps = len(requests) + 1
-    return agent(world.goal(), model, tools_of({tool: errors}), steps, facts, max_steps=steps + 2, **more)
+    return agent(world.goal(), model, tools_of(errors), steps, facts, max_steps=steps + 2, **more)
 
 
 def unknown_tool(world: World) -> Scenario:
@@ -142,6 +145,18 @@ def unknown_tool(world: World) -> Scenario:
     facts = {"requests": requests, "missing": missing, "result": result, "answer": text}
     model = script([*requests, answer(text)])
     return agent(world.goal(), model, tools_of({tool: [result]}), 3, facts, max_steps=6)
+
+
+def failing_model(world: World) -> Scenario:
+    """A model that asks for a tool and then fails itself, as one does that cannot be reached."""
+    request = world.request(world.tool_name())
+    message = world.failure()
+
+    def fail(number: int) -> Entry:
+        raise world.rng.choice((ConnectionError, TimeoutError, ValueError))(message)
+
+    model, tools = script([request], fail), tools_of({request["tool"]: [world.result()]})
+    return agent(world.goal(), model, tools, 5, {"message": message}, max_steps=5)
 
 
 def loop_scenarios(world: World, default_steps: int = 10, *, own_tools: bool = False) -> dict[str, Scenario]:
@@ -155,12 +170,14 @@ def loop_scenarios(world: World, default_steps: int = 10, *, own_tools: bool = F
         "errand": errand(world, spare=rng.randrange(1, 4), own_tools=own_tools),
         "second errand": long_errand(world, spare=rng.randrange(1, 4)),
         "answer at the last step": errand(world),
+        "answer at once": _errand(world, [], world.answer(), rng.randrange(2, 5), {}),
         "endless": endless(world, rng.randrange(3, 6)),
         "one step": endless(world, 1),
         "many steps": endless(world, rng.randrange(15, 19)),
         "default limit": endless(world, default_steps, default=True),
         "failing": failing(world),
         "unknown tool": unknown_tool(world),
+        "failing model": failing_model(world),
         "interrupt in a tool": agent(
             world.goal(), script([], lambda number: world.request(tool)), {tool: interrupt}, 3, max_steps=3
         ),
@@ -279,6 +296,8 @@ def runs_the_tool(log: Log) -> Fault | None:
             f"the model asked for {asked}; no tool ran, and the function returned {what_came_back(log)}",
             'A reply whose "type" is "tool" is a request. What does your loop do with it?',
         )
+    if not log.asks:
+        return crash(log) or Fault(f"nothing was asked and nothing ran; {what_came_back(log)} came back")
     return None
 
 
@@ -446,12 +465,6 @@ def in_python(value: Any) -> str:
     return shown(value) if isinstance(value, (str, dict, list)) else str(value)
 
 
-@on_both_errands
-def ends_with_the_answer(log: Log) -> Fault | None:
-    """The answer ends the run, at once, with the dict that the task asks for."""
-    return answers_at_the_end(log)
-
-
 def answers_at_the_end(log: Log) -> Fault | None:
     """One run must end with the model's answer, in the call after the last request."""
     steps = len(log.facts["requests"]) + 1
@@ -462,6 +475,18 @@ def answers_at_the_end(log: Log) -> Fault | None:
             call=steps + 1,
         )
     return wrong_end(log, log.facts["answer"], steps, "answered")
+
+
+def _answers_at_once(log: Log) -> Fault | None:
+    fault = answers_at_the_end(log)
+    return fault and Fault(
+        f"a model gave an answer in its very first call; {fault.seen}",
+        "A model may know the answer without a tool. What does your loop ask of an answer in call 1?",
+    )
+
+
+ends_with_the_answer = in_turn(on_both_errands(answers_at_the_end), each(_answers_at_once, "answer at once"))
+"""The answer ends the run, at once, with the dict that the task asks for."""
 
 
 def _answer_at_the_last_step(log: Log) -> Fault | None:
@@ -496,6 +521,7 @@ def at_the_limit(log: Log) -> Fault | None:
             default
             or "Count with max_steps=1 on paper: how often is the model asked? The limit is looked at "
             "before a call.",
+            own=True,
         )
     if "returned" not in log.outcome:
         fault = crash(log)
@@ -529,13 +555,19 @@ def _tool_failures(log: Log) -> Fault | None:
         what = f'{request["tool"]} raised {kind}("{short(message, 60)}")'
         history = _next_history(log, number)
         if history is None:
-            return _end_after_failure(log, what)
+            return _end_after_failure(log, what, message)
         kept = results_in(history)
         if len(kept) <= number or (not is_result(history[-1]) and not is_result(history[-2])):
             return Fault(
                 f"{what}; call {number + 2} read {sketch(history)}, with no result for it",
                 "A request without a result leaves the model in the dark. What do you append when the tool "
                 "fails?",
+            )
+        entry = next(entry for entry in reversed(history) if is_result(entry))
+        if "result" not in entry:
+            return Fault(
+                f"{what}; its entry has the keys {', '.join(map(repr, entry))}, and no \"result\"",
+                'A failure is a result too: its words stand under the key "result".',
             )
         if message not in str(kept[-1]) and message not in json_text(kept[-1]):
             return Fault(
@@ -547,11 +579,12 @@ def _tool_failures(log: Log) -> Fault | None:
     return answers_at_the_end(log)
 
 
-def _end_after_failure(log: Log, what: str) -> Fault:
+def _end_after_failure(log: Log, what: str, message: str) -> Fault:
     if fault := crash(log):
         return Fault(
             f"{what}; it left your function as {fault.seen}",
             "A failing tool must not end the run. Which line can raise, and what stands around it?",
+            own=message in str(log.outcome.get("raised", {}).get("message")),
         )
     return Fault(
         f"{what}; after that the model was not asked again, and the function returned {what_came_back(log)}",
@@ -592,6 +625,32 @@ def _unknown(log: Log) -> Fault | None:
     return answers_at_the_end(log)
 
 
+def _not_asked_after_its_failure(log: Log) -> Fault | None:
+    """When the model itself fails, nothing more is called."""
+    failed = next((place for place, call in enumerate(log.calls) if "raises" in call.answer), None)
+    if failed is None or failed == len(log.calls) - 1:
+        return None
+    return Fault(
+        f"{_model_failed(log)}; {log.calls[failed + 1].tool or 'it'} was called again all the same",
+        "That was no failing tool: only a tool's failure is a result. Which line may raise inside your `try`, "
+        "besides the tool call?",
+    )
+
+
+def _model_failed(log: Log) -> str:
+    return f'the model itself failed with "{short(log.facts["message"], 60)}"'
+
+
+def _failing_model_leaves(log: Log) -> Fault | None:
+    if "returned" not in log.outcome or _not_asked_after_its_failure(log):
+        return None
+    return Fault(
+        f"{_model_failed(log)}; the function returned {what_came_back(log)}",
+        "Your loop cannot mend a model that fails. Let its exception leave the function: `try` stands around "
+        "the tool call alone.",
+    )
+
+
 def _interrupt_leaves(log: Log, where: str) -> Fault | None:
     pressed = [place for place, call in enumerate(log.calls) if "interrupt" in call.answer]
     if "interrupted" in log.outcome and pressed[:1] == [len(log.calls) - 1]:
@@ -610,14 +669,49 @@ def _interrupt_leaves(log: Log, where: str) -> Fault | None:
     )
 
 
+def not_run_and_told(history: list[Any], request: Entry, earlier: Any, which: str, where: str) -> Fault | None:
+    """A request that was not run has a result that says so. earlier: what it gave when it was run.
+
+    which: the request, in words. where: the history, in words: "call 3 read".
+    """
+    asked = request_words(request)
+    read = f"{where} {sketch(history)}"
+    place = position(history, request["tool"], request["input"])
+    if not results_in(history[place + 1 :]):
+        return Fault(
+            f"{read}; the {which} for {asked} has no result",
+            "Every request gets a result, also one that is not run. What does the model read in its place?",
+        )
+    entry = next(entry for entry in history[place + 1 :] if is_result(entry))
+    if "result" not in entry:
+        keys = ", ".join(map(repr, entry))
+        return Fault(
+            f'the entry for the {which} for {asked} has the keys {keys}, and no "result"',
+            'Its words stand under the key "result", as those of every result do.',
+        )
+    result = entry["result"]
+    silent = result is None or not any(letter.isalpha() for letter in json_text(result))
+    if silent or holds(result, earlier):
+        return Fault(
+            f"the result of the {which} for {asked} is {shown(result)}, as if it had been run",
+            "The result has to say that the request was not run again, and not to repeat what came before: "
+            "the model can read that above.",
+        )
+    return None
+
+
 stops_at_the_limit = in_turn(
     each(at_the_limit, "endless", "one step", "many steps", "default limit"),
     each(_answer_at_the_last_step, "answer at the last step"),
 )
 """Never more than max_steps calls, never fewer, and an honest end."""
 
-failures_become_results = in_turn(each(_tool_failures, "failing"), each(_unknown, "unknown tool"))
-"""A tool's failure and an unknown tool come back as results, and the run goes on."""
+failures_become_results = in_turn(
+    each(_tool_failures, "failing"),
+    each(_unknown, "unknown tool"),
+    each(_not_asked_after_its_failure, "failing model"),
+)
+"""A tool's failure and an unknown tool come back as results, and the run goes on; a model's failure does not."""
 
 interrupt_leaves = in_turn(
     each(partial(_interrupt_leaves, where="a tool"), "interrupt in a tool"),
@@ -625,8 +719,8 @@ interrupt_leaves = in_turn(
 )
 """Ctrl-C leaves the function, whether it comes in a tool or in the model."""
 
-fails_well = in_turn(failures_become_results, interrupt_leaves)
-"""Failures become results, and Ctrl-C leaves."""
+lets_through = in_turn(interrupt_leaves, each(_failing_model_leaves, "failing model"))
+"""Ctrl-C and a model's failure leave the function. Only the learner's own process can say so."""
 
 still_a_loop = in_turn(
     begins_with_the_goal, runs_the_tool, keeps_requests, keeps_results, ends_with_the_answer
@@ -644,14 +738,36 @@ def where_failures_pass(judge: Judge) -> Judge:
     return judge_where
 
 
-def failures_as_in_ex01(points: int, needs: tuple[str, ...]) -> Criterion:
-    """Make the criterion of every loop built on ex01's: what held there must still hold."""
+def leaves(after: tuple[str, ...] = (), judge: Judge = lets_through) -> Criterion:
+    """Make the criterion for what must leave the function. It earns nothing, since nobody else can see it."""
     return Criterion(
+        "leaves",
+        0,
+        "lets Ctrl-C and a failing model through: they leave the function",
+        nudge="A person must be able to stop the loop. What catches the interrupt?",
+        hint=(
+            "`except Exception` around the tool call alone: KeyboardInterrupt passes it, and the model is not "
+            "in it. A bare `except:` and `except BaseException` catch Ctrl-C too."
+        ),
+        judge=judge,
+        after=after,
+        details=(
+            "No points, for only your own computer can tell what leaves a function; the check shows it all "
+            "the same."
+        ),
+    )
+
+
+def failures_as_in_ex01(points: int, after: tuple[str, ...]) -> tuple[Criterion, Criterion]:
+    """Make the criteria of every loop built on ex01's: what held there must still hold."""
+    failures = Criterion(
         "failures",
         points,
-        "turns failures into results and lets Ctrl-C through, as in ex01",
+        "turns a failing tool and an unknown tool into results, and goes on, as in ex01",
         nudge="Is the `try` around the tool call still there?",
         hint="`except Exception as problem` around the tool call alone, with `str(problem)` in the result.",
-        judge=fails_well,
-        needs=needs,
+        judge=failures_become_results,
+        after=after,
+        details="A model that fails is no failing tool: it is not asked again.",
     )
+    return failures, leaves(after)
