@@ -552,16 +552,13 @@ def ends_by_an_exception_of_its_own(model, tools, goal, max_steps=10):
 @right
 def replies_from_iter(model, tools, goal, max_steps=10):
     history, run = [{"role": "user", "text": goal}], {"answer": None, "steps": 0, "stopped": "step limit"}
-    for reply in itertools.islice(iter(lambda: model(tuple_to_list(history)), None), max_steps):
+    replies = iter(lambda: model([dict(entry) for entry in history]), None)
+    for reply in itertools.islice(replies, max_steps):
         run["steps"] += 1
         if reply.get("text") is not None and reply["type"] == "answer":
             return run | {"answer": reply["text"], "stopped": "answered"}
-        history += (reply, {"role": "tool", "tool": reply["tool"], "result": _run(tools, reply)})
+        history.extend((reply, {"role": "tool", "tool": reply["tool"], "result": _run(tools, reply)}))
     return run
-
-
-def tuple_to_list(history):
-    return [dict(entry) for entry in history]
 
 
 @right

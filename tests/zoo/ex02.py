@@ -150,7 +150,9 @@ OTHER = wrong("other_input", "no request had been made three times")
 
 counts_the_tool_alone = OTHER(RIGHT, KEY, 'reply["tool"]')
 counts_the_input_alone = OTHER(RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)')
-lists_sorted_as_well = wrong("key_order", "no request had been made three times")(RIGHT, KEY, 'reply["tool"] + str(all_sorted(reply["input"]))')
+lists_sorted_as_well = wrong("key_order", "no request had been made three times")(
+    RIGHT, KEY, 'reply["tool"] + str(all_sorted(reply["input"]))'
+)
 small_and_large_letters_alike = OTHER(RIGHT, KEY, f"{KEY}.lower()")
 long_inputs_cut = OTHER(RIGHT, KEY, f"{KEY}[:80]")
 only_one_value_of_the_input_counts = OTHER(
@@ -220,7 +222,7 @@ def counted_from_the_history(model, tools, goal, max_steps=6):
         history.append(reply)
         same = [e for e in history if e.get("tool") == reply["tool"] and e.get("input") == reply["input"]]
         if len(same) > 2:
-            history.append({"role": "tool", "result": {"error": "repeated", "message": "I did not run this."}})
+            history.append({"role": "tool", "result": {"error": "repeated", "why": "I did not run it."}})
             return {"answer": None, "steps": steps, "stopped": "repeated call", "history": history}
         history.append({"role": "tool", "result": run_one(tools, reply)})
     return {"answer": None, "steps": steps, "stopped": "step limit", "history": history}
@@ -266,7 +268,8 @@ def the_way_out_is_an_exception(model, tools, goal, max_steps=6):
 
     steps = 0
     try:
-        for steps in range(1, max_steps + 1):
+        while steps < max_steps:
+            steps += 1
             step()
         raise _Enough("step limit", None)
     except _Enough as end:

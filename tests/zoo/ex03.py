@@ -87,7 +87,7 @@ def requests_noted_where_no_model_looks(model, tools, goal, max_steps=10):
 def mended_where_it_stands(model, tools, goal, max_steps=10):
     found, steps, done = [], 0, False
     while not done and steps < max_steps:
-        reply = model([{"role": "user", "text": goal}] + found)
+        reply = model([{"role": "user", "text": goal}, *found])
         steps += 1
         done = "text" in reply
         if not done:

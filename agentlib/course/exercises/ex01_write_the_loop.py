@@ -70,7 +70,8 @@ EXERCISE = Exercise(
             judge=loops.ends_with_the_answer,
             after=CHAIN[:4],
             details=(
-                "`steps` counts how often the model was asked. An answer counts whenever it comes, in the very "
+                "`steps` counts how often the model was asked. An answer counts whenever it comes, in the "
+                "very "
                 "first call too."
             ),
         ),

@@ -216,7 +216,7 @@ def _third_is_told(log: Log) -> Fault | None:
             f'the dict that came back has {shown(history)} for its "history"'
             if "history" in log.returned
             else 'the dict that came back has no "history"',
-            'The list that you have kept stands beside the reason, in every dict that you return: '
+            "The list that you have kept stands beside the reason, in every dict that you return: "
             '`"history": history`.',
         )
     request = log.facts["requests"][0]
@@ -323,7 +323,8 @@ EXERCISE = Exercise(
             'gives back its "history", in which the third request has a result that says it was not run',
             nudge="Somebody goes on from your history with another model. What does it read last?",
             hint=(
-                'Append the reply, then `{"role": "tool", "result": "not run: asked for the third time"}`, then '
+                'Append the reply, then `{"role": "tool", "result": "not run: asked for the third time"}`, '
+                'then '
                 'return, with `"history": history` in the dict.'
             ),
             judge=in_turn(

@@ -31,7 +31,8 @@ EXERCISE = Exercise(
             "works", 2, "still asks with the goal and runs the tools that were asked for",
             nudge="What did the fragile loop do here that yours no longer does?",
             hint=(
-                "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no end. "
+                "Copy the fragile loop, then mend one bug at a time, beginning with the loop that has no "
+                "end. "
                 'What the model reads is one list: `[{"role": "user", "text": goal}]`, and what comes after.'
             ),
             judge=in_turn(loops.begins_with_the_goal, loops.runs_the_tool),

@@ -192,7 +192,8 @@ EXERCISE = Exercise(
     minutes=20,
     task="stop before the call that would break 4 steps or 20 coins",
     lead_in=(
-        "{lesson}, and its exercise, {exercise}. The exercises are numbered by what they build on; the lessons "
+        "{lesson}, and its exercise, {exercise}. The exercises are numbered by what they build on; the "
+        "lessons "
         "say which one comes next."
     ),
     scenarios=scenarios,

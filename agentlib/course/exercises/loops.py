@@ -105,7 +105,7 @@ def _errand(world: World, done: list[tuple[Entry, Any]], text: str, spare: int, 
 
 
 def endless(world: World, limit: int, default: bool = False, **more: Any) -> Scenario:
-    """A model that asks for something new, of another tool, at every call. default: the limit is not given."""
+    """A model that asks another tool for something new at every call. default: the limit is not given."""
     requests = [world.request(world.tool_name()) for _ in range(limit + 2)]
     model = script(requests)
     kwargs = more if default else {"max_steps": limit, **more}
@@ -566,7 +566,7 @@ def _tool_failures(log: Log) -> Fault | None:
         entry = next(entry for entry in reversed(history) if is_result(entry))
         if "result" not in entry:
             return Fault(
-                f"{what}; its entry has the keys {', '.join(map(repr, entry))}, and no \"result\"",
+                f'{what}; its entry has the keys {", ".join(map(repr, entry))}, and no "result"',
                 'A failure is a result too: its words stand under the key "result".',
             )
         if message not in str(kept[-1]) and message not in json_text(kept[-1]):
@@ -632,7 +632,8 @@ def _not_asked_after_its_failure(log: Log) -> Fault | None:
         return None
     return Fault(
         f"{_model_failed(log)}; {log.calls[failed + 1].tool or 'it'} was called again all the same",
-        "That was no failing tool: only a tool's failure is a result. Which line may raise inside your `try`, "
+        "That was no failing tool: only a tool's failure is a result. Which line may raise inside your "
+        "`try`, "
         "besides the tool call?",
     )
 
@@ -669,7 +670,9 @@ def _interrupt_leaves(log: Log, where: str) -> Fault | None:
     )
 
 
-def not_run_and_told(history: list[Any], request: Entry, earlier: Any, which: str, where: str) -> Fault | None:
+def not_run_and_told(
+    history: list[Any], request: Entry, earlier: Any, which: str, where: str
+) -> Fault | None:
     """A request that was not run has a result that says so. earlier: what it gave when it was run.
 
     which: the request, in words. where: the history, in words: "call 3 read".
@@ -711,7 +714,7 @@ failures_become_results = in_turn(
     each(_unknown, "unknown tool"),
     each(_not_asked_after_its_failure, "failing model"),
 )
-"""A tool's failure and an unknown tool come back as results, and the run goes on; a model's failure does not."""
+"""A tool's failure and an unknown tool come back as results, and the run goes on. A model's own ends it."""
 
 interrupt_leaves = in_turn(
     each(partial(_interrupt_leaves, where="a tool"), "interrupt in a tool"),
@@ -746,7 +749,8 @@ def leaves(after: tuple[str, ...] = (), judge: Judge = lets_through) -> Criterio
         "lets Ctrl-C and a failing model through: they leave the function",
         nudge="A person must be able to stop the loop. What catches the interrupt?",
         hint=(
-            "`except Exception` around the tool call alone: KeyboardInterrupt passes it, and the model is not "
+            "`except Exception` around the tool call alone: KeyboardInterrupt passes it, and the model is "
+            "not "
             "in it. A bare `except:` and `except BaseException` catch Ctrl-C too."
         ),
         judge=judge,
