@@ -15,6 +15,13 @@ def run_one(tools, reply):
         return {"error": str(problem)}
 
 
+def run_one_whatever_happens(tools, reply):
+    try:
+        return run_one(tools, reply)
+    except BaseException:
+        return "it failed"
+
+
 def sorted_key(reply):
     return reply["tool"] + json.dumps(reply["input"], sort_keys=True)
 
@@ -148,8 +155,10 @@ def all_sorted(value):
 
 OTHER = wrong("other_input", "no request had been made three times")
 
-counts_the_tool_alone = OTHER(RIGHT, KEY, 'reply["tool"]')
-counts_the_input_alone = OTHER(RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)')
+counts_the_tool_alone = wrong("other_input", "the tool's name alone")(RIGHT, KEY, 'reply["tool"]')
+counts_the_input_alone = wrong("other_input", "the input alone")(
+    RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)'
+)
 lists_sorted_as_well = wrong("key_order", "no request had been made three times")(
     RIGHT, KEY, 'reply["tool"] + str(all_sorted(reply["input"]))'
 )
@@ -158,7 +167,7 @@ long_inputs_cut = OTHER(RIGHT, KEY, f"{KEY}[:80]")
 only_one_value_of_the_input_counts = OTHER(
     RIGHT, KEY, 'reply["tool"] + json.dumps(sorted(reply["input"].items())[:1])'
 )
-only_the_values_of_the_input_count = OTHER(
+only_the_values_of_the_input_count = wrong("other_input", "Under which names they stand")(
     RIGHT, KEY, 'reply["tool"] + str(sorted(json.dumps(value) for value in reply["input"].values()))'
 )
 counts_equal_results = OTHER(

@@ -1,16 +1,16 @@
 """ex04: the repeat guard."""
 
-import json  # noqa: F401  in a patch
+import json
 
 from tests.zoo import right, wrong
-from tests.zoo.ex02 import run_one, sorted_key
+from tests.zoo.ex02 import run_one, run_one_whatever_happens, sorted_key  # noqa: F401  in a patch
 
 NOT_AGAIN = {"role": "tool", "result": "not run again"}
 NOTE = {"role": "user", "text": "Answer with what you have, or say that you cannot."}
 
 
 @right
-def set_of_texts(model, tools, goal, max_steps=10):
+def set_of_texts(model, tools, goal, max_steps=10, repeatable=()):
     history = [{"role": "user", "text": goal}]
     seen = set()
     for step in range(1, max_steps + 1):
@@ -19,7 +19,7 @@ def set_of_texts(model, tools, goal, max_steps=10):
             return {"answer": reply["text"], "steps": step, "stopped": "answered"}
         key = sorted_key(reply)
         history.append(reply)
-        if key in seen:
+        if key in seen and reply["tool"] not in repeatable:
             history += [dict(NOT_AGAIN), dict(NOTE)]
             continue
         seen.add(key)
@@ -36,7 +36,7 @@ END = 'return {"stopped": "step limit", "answer": None, "steps": max_steps}'
 
 
 @wrong("loop", "never asked")
-def constant(model, tools, goal, max_steps=10):
+def constant(model, tools, goal, max_steps=10, repeatable=()):
     return {"answer": "I cannot tell.", "steps": 3, "stopped": "answered"}
 
 
@@ -53,6 +53,16 @@ key = reply["tool"] if first.count(reply["tool"]) > 1 else len(first)""",
 )
 guards_the_input_alone = wrong("other_input", "of them were run")(
     RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)'
+)
+values_without_their_names = wrong("other_input", "Under which names they stand counts too")(
+    RIGHT, KEY, 'reply["tool"] + str(sorted(map(str, reply["input"].values())))'
+)
+names_without_their_values = wrong("other_input", "Their values count too")(
+    RIGHT, KEY, 'reply["tool"] + str(sorted(reply["input"]))'
+)
+capital_letters_ignored = wrong("other_input", "small and capital letters")(RIGHT, KEY, f"{KEY}.lower()")
+items_of_a_list_in_any_order = wrong("other_input", "of them were run")(
+    RIGHT, KEY, 'reply["tool"] + "".join(sorted(json.dumps(reply["input"], sort_keys=True)))'
 )
 guards_the_tool_from_its_second_request = wrong("other_input", "of them were run")(
     RIGHT, KEY, 'reply["tool"]'
@@ -102,7 +112,7 @@ run_and_then_noted = wrong("not_run", "ran a second time")(
     RIGHT, (HELD_BACK, "[dict(NOTE)]"), ("continue", ""), (RUN, ""), ("if key", f"{RUN}\nif key")
 )
 memory_kept_between_runs = wrong("not_run", "left over from the run before")(
-    RIGHT, ("max_steps=10", "max_steps=10, seen=set()"), (SEEN, "")
+    RIGHT, ("repeatable=()", "repeatable=(), seen=set()"), (SEEN, "")
 )
 unknown_tool_passes_the_guard = wrong("not_run", "a tool that is not there")(
     RIGHT, KEY, f'{KEY} if reply["tool"] in tools else step'
@@ -150,6 +160,38 @@ earlier_result_given_again_in_a_dict = wrong("told", "as if it had been run")(
     ('result": run_one(tools, reply)', 'result": seen[key]["value"]'),
 )
 
+old_result_in_other_words = wrong("told", "as if it had been run")(
+    RIGHT,
+    (SEEN, "seen = {}"),
+    ("dict(NOT_AGAIN)", '{"role": "tool", "result": f"again: {seen[key]}"}'),
+    ("seen.add(key)", "seen[key] = run_one(tools, reply)"),
+    (": run_one(tools, reply)", ": seen[key]"),
+)
+words_of_the_guard_under_another_key = wrong("told", 'no "result"')(
+    RIGHT, "dict(NOT_AGAIN)", '{"role": "tool", "error": "not run again"}'
+)
+
+# --- wrong: what may be repeated
+
+repeatable_not_looked_at = wrong("repeatable", "Does your guard look into `repeatable`?")(
+    RIGHT, ' and reply["tool"] not in repeatable', ""
+)
+guard_off_where_anything_is_repeatable = wrong("repeatable", "for the tools in it, or for all?")(
+    RIGHT, 'reply["tool"] not in repeatable', "not repeatable"
+)
+only_the_first_repeatable_tool_known = wrong("repeatable", "it ran once")(
+    RIGHT, "not in repeatable", "not in list(repeatable)[:1]"
+)
+one_repeat_more_and_then_held_back = wrong("repeatable", "it ran")(
+    RIGHT,
+    (SEEN, f"{SEEN}\ncount = 0"),
+    ("if key in", "count += 1\nif key in"),
+    ('reply["tool"] not in repeatable', '(reply["tool"] not in repeatable or count > 4)'),
+)
+polled_and_told_off = wrong("repeatable", "behind a run of it stood the note")(
+    RIGHT, RUN, f"again = key in seen\n{RUN}\nif again:\n    history.append(dict(NOTE))"
+)
+
 # --- wrong: how it ends
 
 guard_gives_way_at_last = wrong("ends", "Once held back")(
@@ -164,12 +206,15 @@ reason_of_the_guard_at_the_limit = wrong("ends", "letter by letter")(
     ("continue", 'stopped = "repeated call"\ncontinue'),
     ('"stopped": "step limit"', '"stopped": stopped'),
 )
-default_of_ex02_left = wrong("step_limit", "behind `max_steps=` in your first line")(
+default_of_ex02_left = wrong("ends", "behind `max_steps=` in your first line")(
     RIGHT, "max_steps=10", "max_steps=6"
 )
 # A repeat is not counted here, so only runs without one show the fault.
-one_call_more = wrong("step_limit", "a call too many")(
+one_call_more = wrong("ends", "a call too many")(
     RIGHT, END, f"if len(seen) >= max_steps:\n    model(history[:1])\n{END}"
+)
+interrupt_swallowed = wrong("leaves", "Ctrl-C")(
+    RIGHT, "run_one(tools, reply)", "run_one_whatever_happens(tools, reply)"
 )
 try_left_out = wrong("failures", "left your function")(
     RIGHT, "run_one(tools, reply)", 'tools[reply["tool"]](**reply["input"])'
@@ -179,13 +224,14 @@ try_left_out = wrong("failures", "left your function")(
 
 
 @right
-def looked_up_in_the_history(model, tools, goal, max_steps=10):
+def looked_up_in_the_history(model, tools, goal, max_steps=10, repeatable=()):
     history = [{"role": "user", "text": goal}]
     for step in range(1, max_steps + 1):
         reply = model(history)
         if reply["type"] == "answer":
             return {"stopped": "answered", "answer": reply["text"], "steps": step}
         again = any(e.get("tool") == reply["tool"] and e.get("input") == reply["input"] for e in history)
+        again = again and reply["tool"] not in repeatable
         history.append({"role": "model", **reply})
         if again:
             result = {"error": "not_run_again", "message": "Not run again: you have its result above."}
@@ -198,7 +244,7 @@ def looked_up_in_the_history(model, tools, goal, max_steps=10):
 
 
 @right
-def one_note_is_enough(model, tools, goal, max_steps=10):
+def one_note_is_enough(model, tools, goal, max_steps=10, repeatable=()):
     history, seen, noted = [{"role": "user", "text": goal}], [], False
     for step in range(1, max_steps + 1):
         reply = model(history)
@@ -206,7 +252,7 @@ def one_note_is_enough(model, tools, goal, max_steps=10):
             return {"stopped": "answered", "answer": reply["text"], "steps": step}
         request = (reply["tool"], reply["input"])
         history.append(reply)
-        if request not in seen:
+        if request not in seen or reply["tool"] in repeatable:
             seen.append(request)
             history.append({"role": "tool", "result": run_one(tools, reply)})
             continue
@@ -215,3 +261,29 @@ def one_note_is_enough(model, tools, goal, max_steps=10):
             history.append(dict(NOTE))
             noted = True
     return {"stopped": "step limit", "answer": None, "steps": max_steps}
+
+
+@right
+def a_guard_with_a_name_of_its_own(model, tools, goal, max_steps=10, repeatable=()):
+    asked = {}
+
+    def passes(reply):
+        key = json.dumps([reply["tool"], reply["input"]], sort_keys=True)
+        asked[key] = asked.get(key, 0) + 1
+        return asked[key] == 1 or reply["tool"] in repeatable
+
+    def act(reply):
+        if passes(reply):
+            return [{"role": "tool", "result": run_one(tools, reply)}]
+        text = f"You asked {reply['tool']} for this before. Say what you know."
+        refused = {"role": "tool", "result": {"error": "held_back", "message": "This was not run."}}
+        return [refused, {"role": "user", "text": text}]
+
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):
+        match model(history):
+            case {"type": "answer", "text": text}:
+                return {"answer": text, "steps": step, "stopped": "answered"}
+            case reply:
+                history = [*history, reply, *act(reply)]
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}

@@ -1,7 +1,7 @@
 """ex05: a budget of coins."""
 
 from tests.zoo import right, wrong
-from tests.zoo.ex02 import run_one
+from tests.zoo.ex02 import run_one, run_one_whatever_happens  # noqa: F401  in a patch
 
 SORRY = "I could not finish this. Please ask again with more details."
 
@@ -14,7 +14,7 @@ def both_limits_before_each_call(model, tools, goal, max_steps=4, budget_coins=2
     def end(answer, stopped):
         result = {"answer": answer, "steps": steps, "stopped": stopped, "coins": coins}
         if answer is None:
-            result["message"] = SORRY
+            result["message"] = f"{SORRY} ({stopped})"
         return result
 
     while True:
@@ -32,6 +32,7 @@ def both_limits_before_each_call(model, tools, goal, max_steps=4, budget_coins=2
 
 
 RIGHT = both_limits_before_each_call.functions[0]
+MESSAGE = 'f"{SORRY} ({stopped})"'
 STEPS = "if steps >= max_steps:"
 OVER = "coins + cost > budget_coins"
 BUDGET = f'if {OVER}:\n    return end(None, "budget limit")'
@@ -108,17 +109,27 @@ another_default_budget = wrong("budget", "behind `budget_coins=` in your first l
 # --- wrong: the message
 
 message_of_the_other_limit = wrong("message", "names the step limit")(
-    RIGHT, "SORRY", '"I stopped at the step limit."'
+    RIGHT, MESSAGE, '"I stopped at the step limit."'
 )
 message_of_the_budget_at_the_step_limit = wrong("message", "names the budget limit")(
-    RIGHT, "SORRY", '"Budget limit. No answer."'
+    RIGHT, MESSAGE, '"Budget limit. No answer."'
 )
 message_with_a_wrong_number = wrong("message", "says 12 steps")(
-    RIGHT, "SORRY", 'f"I stopped after {max_steps} steps without an answer."'
+    RIGHT, MESSAGE, 'f"I stopped after {max_steps} steps without an answer."'
 )
-coins_blamed_for_every_end = wrong("message", "coins were used up")(RIGHT, "SORRY", '"My coins are used up."')
-message_without_a_word = wrong("message", "whatever the reason was")(RIGHT, "SORRY", '"..."')
-message_empty = wrong("message", "whatever the reason was")(RIGHT, "SORRY", '""')
+coins_blamed_for_every_end = wrong("message", "coins were used up")(RIGHT, MESSAGE, '"My coins are used up."')
+message_claims_an_outcome = wrong("message", "claims an outcome")(
+    RIGHT, MESSAGE, '"Your order has been shipped, all done!"'
+)
+message_claims_an_outcome_and_names_the_limit = wrong("message", "claims an outcome")(
+    RIGHT, MESSAGE, 'f"Your parcel is on its way. ({stopped})"'
+)
+message_names_no_reason = wrong("message", "does not say so")(RIGHT, MESSAGE, "SORRY")
+same_message_for_both_limits = wrong("message", "does not say so")(
+    RIGHT, MESSAGE, 'f"I have no answer after {steps} calls; try with a larger limit or less steps."'
+)
+message_without_a_word = wrong("message", "whatever the reason was")(RIGHT, MESSAGE, '"..."')
+message_empty = wrong("message", "whatever the reason was")(RIGHT, MESSAGE, '""')
 no_message_without_a_call = wrong("message", 'no "message"')(
     RIGHT, "if answer is None:", "if answer is None and steps:"
 )
@@ -128,16 +139,25 @@ message_only_for_the_budget = wrong("message", 'no "message"')(
 
 # --- wrong: tools that fail
 
+interrupt_swallowed = wrong("leaves", "Ctrl-C")(
+    RIGHT, "run_one(tools, reply)", "run_one_whatever_happens(tools, reply)"
+)
 try_left_out = wrong("failures", "left your function")(RIGHT, RUN, 'tools[reply["tool"]](**reply["input"])')
 
 # --- right
 
 message_names_both_limits = right(
     RIGHT,
-    "SORRY",
+    MESSAGE,
     'f"Of {max_steps} steps and {budget_coins} coins one is used up: step limit or budget limit."',
 )
-message_in_another_language = right(RIGHT, "SORRY", '"Ich habe keine Antwort gefunden."')
+message_is_the_reason = right(RIGHT, MESSAGE, "stopped")
+message_of_what_was_left_undone = right(
+    RIGHT,
+    MESSAGE,
+    'f"Nothing was changed and nothing was sent: the {stopped} came first. Please call 555."',
+)
+message_in_another_language_too = right(RIGHT, MESSAGE, 'f"Ich habe keine Antwort ({stopped})."')
 
 
 @right
@@ -176,4 +196,53 @@ def no_message_key_beside_an_answer(model, tools, goal, max_steps=4, budget_coin
             return {"answer": reply["text"], "steps": step, "stopped": "answered", "coins": coins}
         history.extend([reply, {"role": "tool", "result": run_one(tools, reply)}])
     stopped = "step limit" if step == max_steps else "budget limit"
-    return {"answer": None, "steps": step, "stopped": stopped, "coins": coins, "message": SORRY}
+    return {"answer": None, "steps": step, "stopped": stopped, "coins": coins, "message": stopped}
+
+
+class _Purse:
+    def __init__(self, coins):
+        self.left = self.given = coins
+
+    def pay(self, cost):
+        if cost > self.left:
+            raise LookupError
+        self.left -= cost
+
+
+@right
+def a_purse_that_refuses(model, tools, goal, max_steps=4, budget_coins=20):
+    purse, history, steps = _Purse(budget_coins), [{"role": "user", "text": goal}], 0
+
+    def over(stopped, answer=None):
+        spent = purse.given - purse.left
+        words = f"Of {max_steps} steps I used {steps}, of {budget_coins} coins {spent}. I found no answer."
+        return {"answer": answer, "steps": steps, "stopped": stopped, "coins": spent, "message": words}
+
+    while steps != max_steps:
+        try:
+            purse.pay(len(history))
+        except LookupError:
+            return over("budget limit")
+        steps += 1
+        reply = model(history)
+        if reply["type"] == "answer":
+            return over("answered", reply["text"])
+        history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
+    return over("step limit")
+
+
+@right
+def recursion(model, tools, goal, max_steps=4, budget_coins=20):
+    def go(history, steps, coins):
+        end = {"answer": None, "steps": steps, "coins": coins}
+        if steps == max_steps:
+            return {**end, "stopped": "step limit", "message": "My steps are used up; I do not know."}
+        if coins + len(history) > budget_coins:
+            return {**end, "stopped": "budget limit", "message": "I ran out of budget and cannot tell."}
+        reply = model(history)
+        steps, coins = steps + 1, coins + len(history)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": steps, "coins": coins, "stopped": "answered"}
+        return go([*history, reply, {"role": "tool", "result": run_one(tools, reply)}], steps, coins)
+
+    return go([{"role": "user", "text": goal}], 0, 0)

@@ -1,5 +1,7 @@
 """ex02: three stops."""
 
+import json
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -11,7 +13,7 @@ from agentlib.course.exercises.loops import agent, script
 from agentlib.messages import Entry, answer, ask, json_text
 from agentlib.views.describe import counted, sketch, times
 
-__all__ = ["EXERCISE", "other_lists", "other_work", "turned_round"]
+__all__ = ["EXERCISE", "far_apart", "other_lists", "other_work", "taken_for_the_same", "turned_round"]
 
 DEFAULT_STEPS = 6
 
@@ -186,14 +188,14 @@ def _stops_at_the_repeat(log: Log) -> Fault | None:
             "The third request is not run. Do you look at the count before the tool runs, or after?",
         )
     if asked > stop_at:
-        fault = f"{what} was asked for a third time in call {stop_at}; the model was asked on"
+        seen = f"{what} was asked for a third time in call {stop_at}; the model was asked on"
         if log.returned.get("stopped") == "repeated call":
             return Fault(
-                f"{fault}, and the run ended in call {asked}",
+                f"{seen}, and the run ended in call {asked}",
                 "Your count ends the run, but too late. Is the request that has just come in it? With `>` or "
                 "with `>=`?",
             )
-        return Fault(fault)
+        return Fault(seen)
     if log.returned.get("stopped") == "step limit":
         return Fault(
             f'{what} was asked for a third time in call {stop_at}; the run ended there as "step limit"',
@@ -231,6 +233,41 @@ def _third_is_told(log: Log) -> Fault | None:
     return loops.not_run_and_told(history, request, log.facts["earlier"], "third request", where)
 
 
+MISREADINGS: tuple[tuple[Callable[[Entry], str], str], ...] = (
+    (lambda request: request["tool"], "Your code seems to compare the tool's name alone. The input counts too."),
+    (
+        lambda request: json.dumps(request["input"], sort_keys=True),
+        "Your code seems to compare the input alone. Which tool is asked for counts too.",
+    ),
+    (
+        lambda request: request["tool"] + str(sorted(map(json_text, request["input"].values()))),
+        "Your code seems to compare the values of the input alone. Under which names they stand counts too.",
+    ),
+    (
+        lambda request: request["tool"] + str(sorted(request["input"])),
+        "Your code seems to compare the names in the input alone. Their values count too.",
+    ),
+    (
+        lambda request: (request["tool"] + json.dumps(request["input"], sort_keys=True)).lower(),
+        "Your code seems to make no difference between small and capital letters.",
+    ),
+)
+"""What may be compared by mistake, and what to say then."""
+
+
+def taken_for_the_same(requests: list[Entry], nth: int, places: list[int]) -> str | None:
+    """Say why requests, by their places from 0, may be taken for ones that came before; None if nobody knows.
+
+    nth: the so manieth of the same is held back, and each behind it.
+    """
+    for key, words in MISREADINGS:
+        keys = [key(request) for request in requests]
+        repeats = [i for i, one in enumerate(keys) if keys[: i + 1].count(one) >= nth]
+        if repeats and repeats[: len(places)] == places:
+            return words
+    return None
+
+
 def _other_input_is_work(log: Log) -> Fault | None:
     """The same tool with other input, and another tool with the same input, is normal work."""
     requests = log.facts["requests"]
@@ -239,7 +276,8 @@ def _other_input_is_work(log: Log) -> Fault | None:
         return Fault(
             f"the run ended as a repeated call at {request_words(last)}, though no request had been made "
             "three times",
-            "What do you count: the tool, the input, or both together?",
+            taken_for_the_same(requests, 3, [len(log.asks) - 1])
+            or "What do you count: the tool, the input, or both together, and all of it?",
         )
     return loops.answers_at_the_end(log)
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from agentlib.course.checking.evidence import (
     crash,
+    holds,
     is_request,
     is_result,
+    position,
     request_words,
     requests_in,
     results_in,
@@ -16,7 +18,13 @@ from agentlib.course.checking.evidence import (
 from agentlib.course.checking.fake_data import World, tools_of
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario, each, in_turn
 from agentlib.course.exercises import loops
-from agentlib.course.exercises.ex02_three_stops import far_apart, other_work, turned_round
+from agentlib.course.exercises.ex02_three_stops import (
+    far_apart,
+    other_lists,
+    other_work,
+    taken_for_the_same,
+    turned_round,
+)
 from agentlib.course.exercises.loops import agent, script
 from agentlib.messages import Entry, answer, ask, json_text
 from agentlib.views.describe import counted, sketch, times
@@ -55,6 +63,24 @@ def stuck(
     return agent(world.goal(), model, tools, len(requests) + 1, facts, max_steps=len(requests) + 4)
 
 
+def polling(world: World) -> Scenario:
+    """A model that asks one tool again and again until there is news; another request of it comes twice.
+
+    The tool is named in `repeatable`, and another one that is never asked for.
+    """
+    tool, other = world.tool_name(), world.tool_name()
+    poll, twice = world.request(tool), world.request(other)
+    waiting, done = f"waiting, {world.number()} to go", f"done: {world.answer()}"
+    requests = [poll, twice, poll, twice, poll, poll]
+    text = world.answer()
+    facts = {"requests": requests, "poll": poll, "twice": twice, "news": done, "answer": text}
+    tools = tools_of({tool: [waiting, waiting, f"{waiting}, nearly", done], other: [world.result()]})
+    return agent(
+        world.goal(), script([*requests, answer(text)]), tools, len(requests) + 1, facts,
+        max_steps=len(requests) + 2, repeatable=[world.tool_name(), tool],
+    )  # fmt: skip
+
+
 def stubborn(world: World, limit: int) -> Scenario:
     """A model that makes one request again and again, whatever it is told."""
     request = world.request(world.tool_name())
@@ -80,6 +106,8 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     return {
         **loops.loop_scenarios(world, own_tools=True),
         "other input": other_work(world),
+        "other lists": other_lists(world),
+        "polling": polling(world),
         "stuck": stuck(world, [again, again], 2),
         "failed first": stuck(world, [repeated, repeated], 2, ValueError(world.failure())),
         "nothing first": stuck(world, [repeated, repeated], 2, None),
@@ -96,8 +124,9 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
 def _other_input_is_work(log: Log) -> Fault | None:
     """Requests that only look alike all run."""
     requests = log.facts["requests"]
-    ran = len(log.tool_runs)
-    if ran < len(requests) and "returned" in log.outcome:
+    ran = log.tool_runs
+    if len(ran) < len(requests) and "returned" in log.outcome:
+        left_out = [i for i, one in enumerate(requests) if (one["tool"], one["input"]) not in ran]
         return Fault(
             f"{len(requests)} different requests were made, and {ran} of them "
             f"{'was' if ran == 1 else 'were'} run",
@@ -308,6 +337,36 @@ def _note(log: Log) -> Fault | None:
     return None
 
 
+def _polls_again(log: Log) -> Fault | None:
+    """What may be repeated is run each time; what may not is still held back."""
+    poll, twice, requests = log.facts["poll"], log.facts["twice"], log.facts["requests"]
+    if not log.asks or "raised" in log.outcome:
+        return crash(log)
+    asked = requests.count(poll)
+    ran = sum(tool == poll["tool"] for tool, _ in log.tool_runs)
+    what = f"{poll['tool']} was named in `repeatable`"
+    if ran < asked:
+        return Fault(
+            f"{what} and asked for {times(asked)}; it ran {times(ran)}",
+            "What may be repeated passes the guard each time. Does your guard look into `repeatable`?",
+        )
+    if sum(tool == twice["tool"] for tool, _ in log.tool_runs) > 1:
+        return Fault(
+            f"{what}; {request_words(twice)}, which was not, ran a second time",
+            "`repeatable` holds names of tools. Is the guard off for the tools in it, or for all?",
+        )
+    last = log.histories[-1]
+    if not any(holds(result, log.facts["news"]) for result in results_in(last)):
+        return Fault(f"{what}; its last result, {shown(log.facts['news'])}, was not in {sketch(last)}")
+    behind = last[position(last, poll["tool"], poll["input"]) :]
+    if notes := _notes(behind):
+        return Fault(
+            f"{what}; behind a run of it stood the note {shown(behind[notes[0]])}",
+            "A note closes the door. Nothing is to be closed behind a request that was run.",
+        )
+    return loops.answers_at_the_end(log)
+
+
 def _stays_held_back(log: Log) -> Fault | None:
     """A model that goes on with the same request ends at the step limit, and each time gets a result."""
     if len(log.tool_runs) > 1:
@@ -328,8 +387,7 @@ def _stays_held_back(log: Log) -> Fault | None:
 TOLD = ("stuck", "not in a row", "far apart")
 """Scenarios whose first repeat must be told to the model."""
 KEPT = "Where do you keep what was asked before: only the last few requests, or all of them?"
-WORKS = ("loop", "other_input")
-HELD = (*WORKS, "not_run")
+LOOP, WORKS, HELD = ("loop",), ("loop", "other_input"), ("not_run",)
 
 EXERCISE = Exercise(
     name="ex04_repeat_guard",
@@ -352,8 +410,13 @@ EXERCISE = Exercise(
             "other_input", 1, "runs every request that is new: other input, or another tool",
             nudge="Which requests does your guard take for the same?",
             hint="Compare the tool's name together with its whole input.",
-            judge=each(_other_input_is_work, "other input"),
-            needs=("loop",),
+            judge=each(_other_input_is_work, "other input", "other lists"),
+            after=LOOP,
+            details=(
+                "All of the input counts: its names, its values, and the order of a list. As in ex02, `[1, "
+                "2]` "
+                "is not `[2, 1]`."
+            ),
         ),
         Criterion(
             "not_run", 2, "does not run the second identical request, and goes on",
@@ -363,7 +426,7 @@ EXERCISE = Exercise(
                 "return."
             ),
             judge=second_is_held_back,
-            needs=WORKS,
+            after=WORKS,
             details=(
                 "The second request is not run, whatever the first one gave: also when the tool failed, gave "
                 "`None`, or is not there. A new request that comes later is run as usual."
@@ -392,6 +455,7 @@ EXERCISE = Exercise(
                 ),
             ),
             needs=HELD,
+            after=WORKS,
             details=(
                 "As in ex02: over the whole run, however many requests lie between, and `json.dumps(..., "
                 "sort_keys=True)` helps with the keys."
@@ -403,6 +467,11 @@ EXERCISE = Exercise(
             hint='Append the reply, then `{"role": "tool", "result": "not run again: ..."}`.',
             judge=each(_result_of_the_repeat, *TOLD),
             needs=HELD,
+            after=WORKS,
+            details=(
+                "Its words are yours. They do not repeat the old result, which the model can read above: a "
+                "result that looks like a run would hide that there was none."
+            ),
         ),
         Criterion(
             "note", 1, "adds a note by the user behind that result, which closes the door",
@@ -412,29 +481,41 @@ EXERCISE = Exercise(
                 "after the result."
             ),
             judge=each(_note, *TOLD),
-            needs=(*HELD, "told"),
+            needs=HELD,
+            after=(*WORKS, "told"),
             details=(
                 "The check sees that the note is there and says more than the goal or the result. Whether "
                 "its words close the door is yours to judge."
             ),
         ),
         Criterion(
-            "ends", 1, 'ends "answered" if the model then answers, and "step limit" if it goes on',
+            "repeatable", 1, "runs a tool named in repeatable again whenever it is asked for",
+            nudge="A slow job is asked how far it is. Which requests may not be held back?",
+            hint='`if key in seen and reply["tool"] not in repeatable:` and then as before.',
+            judge=each(_polls_again, "polling"),
+            needs=HELD,
+            after=(*WORKS, "known_again", "told"),
+            details=(
+                "Polling means to ask the same again until there is news. Its results are recorded as usual, "
+                "with no note. Other tools are held back as before, in the same run too."
+            ),
+        ),
+        Criterion(
+            "ends", 1,
+            'ends "answered" if the model then answers, and at max_steps (10) with "step limit" if it goes '
+            'on',
             nudge="Run it on paper with a model that repeats itself five times. How often does the tool run?",
             hint=(
                 "The guard changes what the model reads, never how the run ends: answer and limit stay as in "
-                "ex01."
+                "ex01, and every call is counted, also the ones after a repeat."
             ),
-            judge=in_turn(each(loops.answers_at_the_end, "stuck"), each(_stays_held_back, "stubborn")),
-            needs=(*HELD, "told", "note"),
+            judge=in_turn(
+                loops.stops_at_the_limit,
+                each(loops.answers_at_the_end, "stuck"),
+                each(_stays_held_back, "stubborn"),
+            ),
+            after=(*WORKS, *HELD, "told", "note"),
         ),
-        Criterion(
-            "step_limit", 1, "keeps the limit behind the guard",
-            nudge="Is every call still counted, also the ones after a repeat?",
-            hint="`for step in range(1, max_steps + 1)` around everything.",
-            judge=loops.stops_at_the_limit,
-            needs=WORKS,
-        ),
-        *loops.failures_as_in_ex01(1, WORKS),
+        *loops.failures_as_in_ex01(1, LOOP),
     ),
 )  # fmt: skip

@@ -24,6 +24,19 @@ OUT_OF = {
 }
 """What a message says that speaks of one limit, in plain words."""
 
+NAMES = {"step limit": re.compile(r"step"), "budget limit": re.compile(r"budget|coin")}
+"""How a message names the limit that ended the run."""
+
+CLAIM = re.compile(
+    r"\b(?:all|is|are|was|were|been) (?:\w+ )?(?:done|sent|ready|changed|fixed|booked|found)\b"
+    r"|\b(?:shipped|delivered|solved|resolved|refunded|completed?|succe\w+|on (?:its|the|their) way)\b"
+)
+"""Words that tell of an outcome, where no word beside them says that there is none."""
+
+NO = re.compile(
+    r"\b(?:no|not|never|nothing|none|nobody|without|unable|cannot|unfinished|unsolved|unknown|\w+n't)\b"
+)
+
 
 def scenarios(rng: Random) -> dict[str, Scenario]:
     """The scenarios of one check."""
@@ -143,6 +156,8 @@ def _both_limits(log: Log) -> Fault | None:
 def _says_it_in_words(log: Log) -> Fault | None:
     """A stopped run has the app's own words."""
     reason = log.returned.get("stopped")
+    if reason not in NAMES:
+        return Fault(f'"stopped" was {json_text(reason)}, so there is no limit to tell of')
     if "message" not in log.returned:
         return Fault(f'the run ended as "{reason}"; the dict that came back has no "message"')
     message = log.returned["message"]
@@ -155,7 +170,7 @@ def _says_it_in_words(log: Log) -> Fault | None:
 
 
 def _untrue(message: str, log: Log) -> Fault | None:
-    """A message must not name the other limit alone, nor a wrong number of steps. More cannot be known."""
+    """A message must name the limit that ended the run, no wrong number of steps, and claim no outcome."""
     reason = log.returned["stopped"]
     steps = log.returned["steps"]
     words = message.lower().replace("_", " ")
@@ -177,6 +192,23 @@ def _untrue(message: str, log: Log) -> Fault | None:
         return Fault(
             f'"steps" was {steps}; the message says {said[1]} steps: {shortened(message)}',
             "What is told to the user has to be true: the steps that were made, not those that were allowed.",
+        )
+    claim = next(
+        (found[0] for part in re.split(r"[.!?;:\n]", words) if (found := CLAIM.search(part)) and not NO.search(part)),
+        None,
+    )
+    if claim:
+        return Fault(
+            f'the run ended as "{reason}", with no answer; the message claims an outcome: '
+            f'{shortened(message)}',
+            f'Nobody knows what became of the matter. What do the words "{claim}" tell the user?',
+        )
+    if not NAMES[reason].search(words):
+        return Fault(
+            f'the run ended as "{reason}"; the message does not say so: {shortened(message)}',
+            'The user should read why there is no answer. Name the limit: with the word "step", or with '
+            '"coin" '
+            'or "budget".',
         )
     return None
 
@@ -222,7 +254,7 @@ EXERCISE = Exercise(
                     )
                 ),
             ),
-            needs=("loop",),
+            after=("loop",),
             details=(
                 "They are the sum of `len(history)` over all calls that were made, and stand in every dict "
                 "that you return. A call that is not made costs nothing."
@@ -238,7 +270,7 @@ EXERCISE = Exercise(
                 each(_both_limits, "both limits", "both limits, no coin left"),
                 each(partial(_coins, end="step limit"), "one step"),
             ),
-            needs=WORKS,
+            after=WORKS,
             details='If the next call would break both limits, the reason is `"step limit"`.',
         ),
         Criterion(
@@ -254,21 +286,26 @@ EXERCISE = Exercise(
                     before="with 16 coins, the answer comes with the last one: ",
                 ),
             ),
-            needs=WORKS,
+            after=WORKS,
             details="A call that costs exactly what is left is made. One coin more, and it is not.",
         ),
         Criterion(
-            "message", 2, 'tells the user in "message" what happened whenever there is no answer',
+            "message", 2, 'tells the user in "message" why there is no answer, and claims nothing else',
             nudge="The model gave no answer. Who speaks to the user now?",
-            hint='Your code does: any honest sentence, such as "I stopped after 4 steps without an answer."',
+            hint=(
+                'Your code does, in an honest sentence for each limit, such as "I stopped after 4 steps '
+                'without '
+                'an answer." or "I have no answer: my coins are used up."'
+            ),
             judge=each(_says_it_in_words, "endless", "exactly enough", "both limits", "no coins"),
-            needs=(*WORKS, "step_limit", "budget"),
+            after=(*WORKS, "step_limit", "budget"),
             details=(
-                "Any sentence that is true will do. The check finds a sentence that names the other limit, "
-                "or a wrong number of steps; the rest is left to you. Beside an answer the message is free: "
-                "you may leave it out."
+                "It names the limit that ended the run, with the word *step*, or with *coin* or *budget*, "
+                "and "
+                "says nothing that is not so: no outcome, no wrong number of steps, not the other limit. The "
+                "rest of its words is yours. Beside an answer the message is free: you may leave it out."
             ),
         ),
-        *loops.failures_as_in_ex01(1, WORKS),
+        *loops.failures_as_in_ex01(1, ("loop",)),
     ),
 )  # fmt: skip
