@@ -193,10 +193,8 @@ def _untrue(message: str, log: Log) -> Fault | None:
             f'"steps" was {steps}; the message says {said[1]} steps: {shortened(message)}',
             "What is told to the user has to be true: the steps that were made, not those that were allowed.",
         )
-    claim = next(
-        (found[0] for part in re.split(r"[.!?;:\n]", words) if (found := CLAIM.search(part)) and not NO.search(part)),
-        None,
-    )
+    parts = [part for part in re.split(r"[.!?;:\n]", words) if not NO.search(part)]
+    claim = next((found[0] for part in parts if (found := CLAIM.search(part))), None)
     if claim:
         return Fault(
             f'the run ended as "{reason}", with no answer; the message claims an outcome: '
