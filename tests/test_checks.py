@@ -542,12 +542,12 @@ def test_a_fault_that_may_come_of_another_is_not_shown_and_what_is_met_counts():
     fault, own = Fault("seen"), Fault("seen", own=True)
     judges = {"a": fault, "b": fault, "c": own, "d": None, "e": None}
     criteria = [
-        Criterion(name, 2, name, "b", "c", lambda logs, found=found: found, after=("a",) * (name > "a"))
+        Criterion(name, 2, name, "b", "c", lambda logs, found=found: logs["s"] and found, after=("a",))
         for name, found in judges.items()
     ]
-    criteria[-1] = replace(criteria[-1], needs=("a",))
-    exercise = Exercise("x", "x", tuple(criteria), lambda rng: {}, ("f",))
-    report = check_functions(exercise, {"f": good})
+    criteria[0], criteria[-1] = replace(criteria[0], after=()), replace(criteria[-1], needs=("a",))
+    exercise = Exercise("x", "x", tuple(criteria), lambda rng: {"s": Scenario("f", ([],))}, ("f",))
+    report = check_functions(exercise, {"f": len})
     states = [result.status for result in report.results]
     assert states == ["not yet", "not reached", "not yet", "ok", "not reached"]
     assert report.points == 2

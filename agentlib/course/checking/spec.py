@@ -115,10 +115,10 @@ class Fault:
 
     seen: str
     hint: str | None = None
-    own: bool = False
     scenario: str = ""
     call: int = 0
     step: int = 0
+    own: bool = False
 
     @property
     def seen_at(self) -> int:

@@ -234,7 +234,7 @@ def _third_is_told(log: Log) -> Fault | None:
 
 
 MISREADINGS: tuple[tuple[Callable[[Entry], str], str], ...] = (
-    (lambda request: request["tool"], "Your code seems to compare the tool's name alone. The input counts too."),
+    (lambda request: request["tool"], "Your code seems to compare the tool's name alone. Inputs count too."),
     (
         lambda request: json.dumps(request["input"], sort_keys=True),
         "Your code seems to compare the input alone. Which tool is asked for counts too.",

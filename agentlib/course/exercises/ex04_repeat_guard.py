@@ -128,9 +128,12 @@ def _other_input_is_work(log: Log) -> Fault | None:
     if len(ran) < len(requests) and "returned" in log.outcome:
         left_out = [i for i, one in enumerate(requests) if (one["tool"], one["input"]) not in ran]
         return Fault(
-            f"{len(requests)} different requests were made, and {ran} of them "
-            f"{'was' if ran == 1 else 'were'} run",
-            "What makes two requests the same for your code: the tool, the input, or both together?",
+            f"{len(requests)} different requests were made, and {len(ran)} of them "
+            f"{'was' if len(ran) == 1 else 'were'} run; the first one left out was "
+            f"{request_words(requests[left_out[0]])}",
+            taken_for_the_same(requests, 2, left_out)
+            or "What makes two requests the same for your code: the tool, the input, or both together, and "
+            "all of it?",
             step=_first_left_out(log),
         )
     return loops.answers_at_the_end(log)
@@ -279,22 +282,11 @@ def _result_of_the_repeat(log: Log) -> Fault | None:
             f"call {call} read {sketch(history)}; the second request is not there",
             "The model made that request, so it belongs into the history like any other.",
         )
-    behind = history[max(i for i, entry in enumerate(history) if is_request(entry)) + 1 :]
-    results = results_in(behind)
-    if not results:
-        return Fault(
-            f"call {call} read {sketch(history)}; the second request has no result",
-            "Every request gets a result, also one that is not run. What does the model read in its place?",
-        )
-    result, first = results[0], log.facts["result"]
-    wrapped = isinstance(result, dict) and list(result.values()) == [first]
-    if result == first or wrapped or not result:
-        return Fault(
-            f"the result of the second request is {shown(result)}, as if it had been run",
-            "The result has to say that the request was not run again.",
-            call=call,
-        )
-    return None
+    request = log.facts["requests"][repeat_at - 1]
+    fault = loops.not_run_and_told(
+        history, request, log.facts["result"], "second request", f"call {call} read"
+    )
+    return fault and replace(fault, call=call)
 
 
 def _note(log: Log) -> Fault | None:

@@ -156,7 +156,7 @@ def _both_limits(log: Log) -> Fault | None:
 def _says_it_in_words(log: Log) -> Fault | None:
     """A stopped run has the app's own words."""
     reason = log.returned.get("stopped")
-    if reason not in NAMES:
+    if not isinstance(reason, str) or reason not in NAMES:
         return Fault(f'"stopped" was {json_text(reason)}, so there is no limit to tell of')
     if "message" not in log.returned:
         return Fault(f'the run ended as "{reason}"; the dict that came back has no "message"')
@@ -198,7 +198,7 @@ def _untrue(message: str, log: Log) -> Fault | None:
     if claim:
         return Fault(
             f'the run ended as "{reason}", with no answer; the message claims an outcome: '
-            f'{shortened(message)}',
+            f"{shortened(message)}",
             f'Nobody knows what became of the matter. What do the words "{claim}" tell the user?',
         )
     if not NAMES[reason].search(words):
