@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from agentlib.course.exercises import EXERCISES, FRESH_DIR, exercise_of
 from agentlib.course.reset_command import reset_exercise, reset_quiz
 from agentlib.course.running.cells import Cell, run_cells
 from agentlib.views.quiz.answers import Answers
+from agentlib.views.store import EXERCISES as EXERCISE_KIND
+from agentlib.views.store import Store
 
 ROOT = Path(__file__).parent.parent
 NAME = "ex01_write_the_loop"
@@ -715,6 +718,19 @@ def test_reset_wants_names_or_all():
         assert done.returncode == 2
         assert "--all" in done.stderr
     assert "There is no exercise" in refused("reset", "ex99").stderr
+
+
+def test_the_points_of_ones_own_exercise_are_kept_and_those_of_another_file_are_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENTLIB_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr("agentlib.course.check_command.COURSE_DIR", tmp_path)
+    solution = ROOT / "solutions" / "ex01_write_the_loop.ipynb"
+    for folder in ("exercises", "handed_in"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(solution, tmp_path / folder)
+    assert main(["check", str(tmp_path / "handed_in" / solution.name)]) == 0
+    assert Store().all(EXERCISE_KIND) == {}
+    assert main(["check", str(tmp_path / "exercises" / solution.name)]) == 0
+    assert Store().read(EXERCISE_KIND, "ex01_write_the_loop")["best"] == 10
 
 
 def test_reset_knows_every_exercise(course):

@@ -260,6 +260,11 @@ def test_the_page_gives_back_the_first_try_and_the_second(mugs, tmp_path):
     assert mugs.widget.first == mugs.first == [0, -1, -1]
 
 
+def test_the_page_is_told_that_it_was_heard(mugs):
+    mugs.widget.set_state({"first": [-1, -1, -1], "picked": [2, -1, -1], "turn": 1})
+    assert mugs.widget.heard == 1
+
+
 def test_a_pick_that_the_page_cannot_make_is_taken_back(mugs):
     mugs.widget.set_state({"picked": [0, 0, 99]})
     assert mugs.widget.picked == mugs.picked == [-1, -1, -1]

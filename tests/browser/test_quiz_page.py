@@ -151,6 +151,18 @@ def test_the_quiz_has_a_contrast_of_4_5_to_1_in_both_themes(lab: Lab, theme: str
         lab.theme("JupyterLab Light")
 
 
+def test_without_a_kernel_the_quiz_says_that_nothing_is_kept(lab: Lab) -> None:
+    quiz = start_anew(lab)
+    assert quiz.get_by_role("alert").inner_text() == ""
+    lab.menu("Kernel", "Restart Kernel…")
+    lab.page.locator(".jp-Dialog .jp-mod-accept").click()
+    lab.page.wait_for_timeout(3_000)
+    quiz.locator("fieldset").nth(0).locator("ol button").nth(2).click()
+    assert quiz.locator(".agentlib-verdict").first.inner_text().startswith("Right. ")
+    quiz.get_by_role("alert").get_by_text("Run this cell again.").wait_for()
+    lab.run_all()
+
+
 @pytest.mark.parametrize("width", [380, 1280])
 def test_nothing_of_the_quiz_or_the_final_test_is_cut_off(lab: Lab, width: int) -> None:
     if width < 500:

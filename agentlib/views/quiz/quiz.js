@@ -5,6 +5,7 @@
 const GUARD = "data-lm-suppress-shortcuts";
 const REPAIR_TRIES = 3;
 const SILENT_MS = 8000;
+const NO_KERNEL = "The kernel does not answer, so nothing is checked or kept. Run this cell again.";
 
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -102,8 +103,6 @@ class RepairPart extends QuestionPart {
       if (this.done) return;
       if (this.line.value === "0") return this.say(strong("Choose a line first. "));
       this.say("Running the code with your line ...");
-      clearTimeout(this.silent);
-      this.silent = setTimeout(() => this.say("Nothing came back. Does the kernel run? Run this cell again."), SILENT_MS);
       quiz.mend(at, Number(this.line.value), this.text.value);
     };
     this.check.addEventListener("click", send);
@@ -118,7 +117,6 @@ class RepairPart extends QuestionPart {
   draw(picked, first, repair) {
     const again = this.picked >= 0 && picked < 0;
     this.picked = picked;
-    clearTimeout(this.silent);
     this.check.setAttribute("aria-disabled", String(this.done));
     this.text.readOnly = this.done;
     if (repair?.line && this.line.value === "0") {
@@ -179,7 +177,18 @@ class Quiz {
   mend(question, line, text) {
     const count = (this.model.get("attempt").count ?? 0) + 1; // the same line sent twice is a change, too
     this.model.set("attempt", { question, line, text, count });
+    this.send();
+  }
+
+  // Python says that it has heard of each change. Where it does not, no kernel runs any more.
+  send() {
+    const turn = this.model.get("turn") + 1;
+    this.model.set("turn", turn);
     this.model.save_changes();
+    clearTimeout(this.silent);
+    this.silent = setTimeout(() => {
+      if (this.model.get("heard") < turn) this.problem.textContent = NO_KERNEL;
+    }, SILENT_MS);
   }
 
   restart() {
@@ -196,7 +205,7 @@ class Quiz {
     this.quiet = false;
     this.model.set("picked", picked);
     this.show();
-    this.model.save_changes();
+    this.send();
   }
 
   show() {

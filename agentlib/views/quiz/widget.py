@@ -24,7 +24,8 @@ class QuizWidget(anywidget.AnyWidget):
     first: the wrong choice that was picked before; -1 = none. tries: 2 = there is a second try.
     attempt: a line that the page wants to have checked. repairs: what came of it, for each question.
     pass_mark: the share of right answers that passes. closing: what is said at the end.
-    problem: why answers cannot be kept; "" = they can.
+    problem: why answers cannot be kept; "" = they can. turn: counts what the page has sent. heard: the last
+    turn that Python has answered; where none is, no kernel runs.
     """
 
     _esm = HERE / "quiz.js"
@@ -39,6 +40,8 @@ class QuizWidget(anywidget.AnyWidget):
     pass_mark = traitlets.Float(0.6).tag(sync=True)
     closing = traitlets.Unicode("").tag(sync=True)
     problem = traitlets.Unicode("").tag(sync=True)
+    turn = traitlets.Int(0).tag(sync=True)
+    heard = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, quiz: "Quiz") -> None:
         super().__init__(
@@ -53,6 +56,7 @@ class QuizWidget(anywidget.AnyWidget):
         self._quiz = quiz
         self.observe(self._keep, names=["picked", "first", "repairs"])
         self.observe(self._mend, names="attempt")
+        self.observe(self._hear, names="turn")
 
     def _keep(self, change: Any) -> None:
         if not any(self.repairs):  # the page has begun anew
@@ -70,6 +74,9 @@ class QuizWidget(anywidget.AnyWidget):
         except (KeyError, TypeError, ValueError):
             return  # not what the page can send
         self._show()
+
+    def _hear(self, change: Any) -> None:
+        self.heard = change["new"]
 
     def _show(self) -> None:
         with self.hold_sync():
