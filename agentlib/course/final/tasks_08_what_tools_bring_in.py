@@ -45,7 +45,7 @@ def shown_what_can_leak(rng: Random) -> FinalTask:
                 "It has all three: private data, text by strangers, and a way out. Take any one away and nothing leaves.",
             )
     text = "A stranger's text tells the model to give private data away, and the model obeys. From which agent does something leave?"
-    return choose(rng, text, "\n".join([*legend, *shown]), right, wrong, "contained-seen")
+    return choose(rng, text, "\n".join([*legend, *shown]), right, wrong, "role-words")
 
 
 def shown_a_no(rng: Random) -> FinalTask:
@@ -77,7 +77,7 @@ def act(tools, call, approve):
         ("the person is asked again", "It is asked once: there is no loop."),
     ]
     text = f"The model wants to refund {euros} euros. The person's reply comes as `{said!r}`. What happens?"
-    return choose(rng, text, numbered(code), (right, why), wrong, "poison-words")
+    return choose(rng, text, numbered(code), (right, why), wrong, "measure-seen")
 
 
 def repair_the_yes(rng: Random) -> FinalTask:
@@ -108,5 +108,5 @@ def act(tools, call, approve):
         "A person's yes is `True`. Anything else is a no, and a text is the reason for it. This code pays where it must not. "
         "Mend one line.",
         code, (3, "if yes is not True:"),
-        "Only `True` is a yes. Whatever else comes, by mistake or as a reason, the risky tool does not run.", judge, "poison-words",
+        "Only `True` is a yes. Whatever else comes, by mistake or as a reason, the risky tool does not run.", judge, "your-yes",
     )  # fmt: skip

@@ -114,7 +114,7 @@ def shown_which_line(rng: Random) -> FinalTask:
         for other in others
     ]
     text = f"What was seen: {bug.seen}. In which line is the fault?"
-    return choose(rng, text, numbered(code), right, wrong, "prove-words")
+    return choose(rng, text, numbered(code), right, wrong, "your-loop")
 
 
 def _right(line: int) -> str:
@@ -151,4 +151,4 @@ def repair_the_bug(rng: Random) -> FinalTask:
     """Show a loop with a bug and what was seen of it, and ask for the mend."""
     bug = rng.choice(BUGS)
     text = f"What was seen: {bug.seen}. Mend one line."
-    return mend(text, with_bug(bug), (bug.line, _right(bug.line)), bug.why, judge, "prove-words")
+    return mend(text, with_bug(bug), (bug.line, _right(bug.line)), bug.why, judge, "your-loop")

@@ -26,7 +26,7 @@ def shown_in_all_runs(rng: Random) -> FinalTask:
     ]
     why = f"Rows without a FAIL: {all_four} of 5. A user who comes four times meets the worst of four runs."
     text = "Five cases, four runs each. What is pass^4: the share of cases that pass in all four runs?"
-    return choose(rng, text, "\n".join(rows), (f"{20 * all_four}%", why), wrong, "runs-words")
+    return choose(rng, text, "\n".join(rows), (f"{20 * all_four}%", why), wrong, "vary-words")
 
 
 def shown_is_it_better(rng: Random) -> FinalTask:

@@ -45,7 +45,7 @@ def shown_whose_tokens(rng: Random) -> FinalTask:
         (str(anew + written), "What was written is counted and paid for by itself."),
     ]
     text = f"A response in the shape of {whose}. How many tokens were read anew, not from the cache?"
-    return choose(rng, text, json.dumps(body["usage"], indent=1), (str(anew), why), wrong, "responses-seen")
+    return choose(rng, text, json.dumps(body["usage"], indent=1), (str(anew), why), wrong, "response-words")
 
 
 def shown_half_a_request(rng: Random) -> FinalTask:
