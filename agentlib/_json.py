@@ -12,8 +12,6 @@ from numbers import Integral
 from types import SimpleNamespace
 from typing import Any, TypeGuard
 
-from pydantic_core import to_json, to_jsonable_python
-
 __all__ = [
     "MAX_DEPTH",
     "MAX_DIGITS",
@@ -24,6 +22,7 @@ __all__ = [
     "json_text",
     "make_plain",
     "read_lines",
+    "ready_copy",
     "short",
     "text_of",
     "utf8_length",
@@ -130,7 +129,19 @@ def json_ready(value: object, more_depth: int = 0) -> tuple[Any, str, tuple[str,
         pass  # the slow way below finds out what is wrong with it
     notes: list[str] = []
     copy = make_plain(value, notes, depth=-more_depth, parents=())
-    return copy, to_json(copy).decode(), tuple(dict.fromkeys(notes))
+    return copy, _to_json(copy), tuple(dict.fromkeys(notes))
+
+
+def ready_copy(value: object) -> Any:
+    """Give the copy of `json_ready` alone; plain data do without pydantic, which loads slowly."""
+    try:
+        copy = copy_plain(value)
+        text = json.dumps(copy, ensure_ascii=False)
+        text.encode()
+        _refuse_long_numbers(text)
+        return copy
+    except Exception:
+        return json_ready(value)[0]
 
 
 def json_text(value: object) -> str:
@@ -266,6 +277,8 @@ def _plainer(value: Any, kind: type, notes: list[str]) -> Any:
     elif isinstance(value, (Iterator, complex)):
         raise TypeError  # an iterator is not drained: it may never end
     else:
+        from pydantic_core import to_jsonable_python  # noqa: PLC0415  see `_to_json`
+
         text = to_jsonable_python(value)
     notes.append(f"a {name} became text")
     return text
@@ -298,10 +311,21 @@ def _plain_dict(
 
 def text_of(value: Any) -> str:
     """Write a JSON-ready value as JSON text; raises an exception if it is not ready."""
-    text = to_json(value).decode()
+    text = _to_json(value)
+    _refuse_long_numbers(text)
+    return text
+
+
+def _to_json(value: Any) -> str:
+    # It takes longer to load than all of agentlib, and most graded submissions do without it.
+    from pydantic_core import to_json  # noqa: PLC0415
+
+    return to_json(value).decode()
+
+
+def _refuse_long_numbers(text: str) -> None:
     if len(text) > MAX_DIGITS and _TOO_MANY_DIGITS.search(text):
         json.loads(text, parse_int=_not_too_long)  # many digits in a row may stand inside a text
-    return text
 
 
 def _not_too_long(digits: str) -> int:

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "BROWSER",
@@ -40,7 +42,7 @@ class Platform:
     processes: bool = True
     timer_signals: bool = True
     browser: bool = False
-    drive: Path | None = None
+    drive: "Path | None" = None
 
     @property
     def can_interrupt(self) -> bool:
@@ -53,6 +55,8 @@ BROWSER = Platform(threads=False, processes=False, timer_signals=False, browser=
 
 def _platform_here() -> Platform:
     if sys.platform == "emscripten":
+        from pathlib import Path  # noqa: PLC0415  what runs beside a learner's code loads little
+
         # JupyterLite shows the files that it keeps to a kernel as this folder.
         drive = Path("/drive")
         return Platform(False, False, False, browser=True, drive=drive if drive.is_dir() else None)

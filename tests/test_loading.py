@@ -8,6 +8,10 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+import agentlib
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "agentlib"
 
@@ -66,10 +70,20 @@ def loaded_by(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_import_agentlib_loads_nothing_large():
-    loaded = loaded_by("import agentlib")
+@pytest.mark.parametrize("statement", ["from agentlib import *", "import agentlib; agentlib.run_agent"])
+def test_import_agentlib_loads_nothing_large(statement):
+    loaded = loaded_by(statement)
     assert "agentlib.loop" in loaded
     assert loaded.isdisjoint(HEAVY)
+
+
+def test_each_name_of_agentlib_is_loaded_when_it_is_asked_for():
+    assert {name for name in loaded_by("import agentlib") if name.startswith("agentlib.")} == set()
+    assert "agentlib.tools" not in loaded_by("from agentlib import ask, answer, ask_together, errors")
+    assert set(agentlib.__all__) <= set(dir(agentlib))
+    assert [name for name in agentlib.__all__ if getattr(agentlib, name, None) is None] == []
+    with pytest.raises(AttributeError, match="module 'agentlib' has no attribute 'runagent'"):
+        agentlib.runagent  # noqa: B018
 
 
 def test_a_learner_s_kernel_loads_nothing_of_grading_nor_of_what_a_browser_s_python_lacks():

@@ -16,7 +16,7 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agentlib._json import json_ready
+from agentlib._json import ready_copy
 from agentlib._platform import GUARD_FILE, HERE, ClockGuard, Platform
 from agentlib.messages import Entry, short
 
@@ -268,7 +268,7 @@ class Runner:
             else:
                 outcome = {"raised": error_of(problem, function)}
         else:
-            outcome = {"returned": json_ready(value)[0], "type": type(value).__name__}
+            outcome = {"returned": ready_copy(value), "type": type(value).__name__}
             given = [*request["args"], *request["kwargs"].values()]
             outcome["changed"] = [
                 number
@@ -346,7 +346,7 @@ class PlayedFunctions:
     def ask(self, name: str, args: tuple[Any, ...], kwargs: Entry) -> Entry:
         """Ask the simulator; an error of our own is kept for after the run, and ends it."""
         try:
-            answer = self.called(name, json_ready(list(args))[0], json_ready(kwargs)[0])
+            answer = self.called(name, ready_copy(list(args)), ready_copy(kwargs))
         except BaseException as bug:
             self.bug = bug
             return {"end": "error"}

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from agentlib._json import json_ready
 from agentlib.course.running.cells import Cell, Ran, run_cells
 from agentlib.course.running.runner import Runner, error_of, why_not
 from agentlib.messages import Entry, short
@@ -216,7 +215,6 @@ def _or_exit(called: Callable[[str, list[Any], Entry], Entry]) -> Callable[[str,
 def main() -> None:
     """Take the limits on, say so, and serve."""
     channel = open_channel()
-    json_ready([])  # loads what it needs, while files can still be opened
     first = channel.read()
     held = confine(first["limits"], first["user"], first["guarded"])
     channel.message_bytes = first["limits"]["message_bytes"]
