@@ -162,7 +162,7 @@ def _table(readme: str) -> str:
         f"| [{_spaced(exercise.name)}](exercises/{exercise.name}.ipynb) | {exercise.task} "
         f"| {exercise.difficulty} of 5, {DIFFICULTY[exercise.difficulty]} | {exercise.minutes} "
         f"| {exercise.lesson[:2]} |\n"
-        for exercise in EXERCISES.values()
+        for exercise in in_order()
     )
     return re.sub(r"(\| exercise \|.*\n\|[-|]+\|\n)(?:\|.*\n)*", lambda head: head[1] + rows, readme)
 
