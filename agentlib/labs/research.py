@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from agentlib._json import whole_number
 from agentlib._run import Run
-from agentlib.messages import answer, ask, describe, exchanges
+from agentlib.messages import Entry, ModelFunction, answer, ask, describe, exchanges
 from agentlib.models import ScriptedModel
 from agentlib.stops import ANSWERED
 
@@ -38,6 +38,7 @@ __all__ = [
     "answers_at_once",
     "broken_search",
     "evidence",
+    "in_course_words",
     "note_tools",
     "run_research",
     "rungs_climbed",
@@ -202,6 +203,25 @@ CASES: dict[str, tuple[Callable[[], ResearchModel], Search]] = {
     "failed search": (searches_then_answers, broken_search),
 }
 """The four cases: a function that makes a fresh model, and the search."""
+
+
+def in_course_words(model: ResearchModel) -> ModelFunction:
+    """Let a research model drive a loop of the course, which has requests and results and no turns."""
+
+    def asked(history: list[Entry]) -> Entry:
+        turns = [
+            {
+                "decision": {"kind": "search", "call_id": one.id, "query": one.input["query"]},
+                "observation": one.result,
+            }
+            for one in exchanges(history)
+        ]
+        decision = model(turns)
+        if decision["kind"] == "answer":
+            return answer(decision["text"])
+        return {**ask("search", query=decision["query"]), "id": decision["call_id"]}
+
+    return asked
 
 
 # --- the note, for run_agent ------------------------------------------------------------------------
