@@ -1,0 +1,85 @@
+"""The tasks of lesson 12: the steps as a pipeline, a reply that is checked, and whether a path is known."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from agentlib.course.quick_checks.task import Made, SmallTask, Wrong, call
+from agentlib.labs import invoices, pipelines
+from agentlib.messages import Entry, answer, ask
+
+
+def pipeline(numbers: Iterable[str], tools: Mapping[str, Any]) -> list[str]:
+    """Match invoices with their payments, by a rule."""
+    lines = []
+    for number in numbers:
+        invoice = tools["fetch_invoice"](invoice=number)
+        found = tools["find_payment"](invoice=number)["payments"]
+        fits = [one["payment"] for one in found if pipelines.same_name(invoice, one)]
+        lines.append(pipelines.close(number, fits, tools))
+    return lines
+
+
+def chosen(reply: Entry, payments: Sequence[str]) -> str | None:
+    """Give the payment that a reply names, if it is one of these."""
+    payment = reply.get("input", {}).get("payment")
+    return payment if payment in payments else None
+
+
+def known_before(paths: Sequence[str]) -> float:
+    """Give the share of runs that took the most common path."""
+    return Counter(paths).most_common(1)[0][1] / len(paths)
+
+
+def _lines(value: Any) -> str:
+    """Say what a pipeline has written down; a generator is as good as a list."""
+    lines = [str(line) for line in value]
+    matched = sum("matched with" in line for line in lines)
+    return f"{len(lines)} lines, {matched} matched: {lines}"
+
+
+SMALL = invoices.make_batch("B-31", Random(31), count=10)
+
+TASKS = (
+    SmallTask(
+        name="12 pipeline",
+        ours=pipeline,
+        cases=(
+            call(list(SMALL.invoices)[:3], Made(SMALL.tools), look=_lines, said="for 3 invoices"),
+            call([SMALL.unmatched], Made(SMALL.tools), look=_lines, said="for one without a payment"),
+        ),
+        wrong=(
+            Wrong(" if pipelines.same_name(invoice, one)", "", "for 3 invoices"),
+            Wrong("return lines", "return lines[:1]", "for 3 invoices"),
+        ),
+    ),
+    SmallTask(
+        name="12 chosen",
+        ours=chosen,
+        cases=(
+            call(ask("record_match", payment="P-2"), ["P-1", "P-2"]),
+            call(ask("record_match", payment="P-9"), ["P-1", "P-2"], hint="P-9 is made up"),
+            call(ask("find_payment", invoice="B-31/001"), ["P-1"], hint="It names none"),
+            call(answer("I cannot tell."), ["P-1"], hint="An answer has no input"),
+        ),
+        wrong=(
+            Wrong("payment if payment in payments else None", "payment", "P-9"),
+            Wrong('.get("input", {})', '["input"]', "it raised KeyError"),
+        ),
+    ),
+    SmallTask(
+        name="12 known before",
+        ours=known_before,
+        cases=(
+            call(["a > b", "a > b", "a > c", "a > b"]),
+            call(["a", "b", "c", "d"], hint="Each took its own"),
+            call(["a > b"] * 5),
+            call(["a", "b", "b"], hint="The most common path, not the first"),
+        ),
+        wrong=(
+            Wrong("max(", "min(", "it gave 0.25, not 0.75"),
+            Wrong(" / len(paths)", "", "it gave 3, not 0.75"),
+        ),
+    ),
+)
