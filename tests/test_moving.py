@@ -1,10 +1,16 @@
 """Plots that move: sliders, the sentence that follows them, and no drawing of what stays the same."""
 
+import asyncio
+import importlib
+import io
 import time
 
 import pytest
+from PIL import Image
 
 from agentlib.views import moving
+
+moving_module = importlib.import_module("agentlib.views.moving")
 
 
 def curves(steps, tokens):
@@ -48,13 +54,84 @@ def test_the_lines_are_drawn_anew_and_the_axes_stay():
     assert before != after
     assert list(shown.lines["per call"].get_ydata()) == [500 * call for call in range(1, 51)]
     shown.move(steps=20)
+    shown.settle()
+    assert shown.png() == before
+    shown.move(steps=19)
+    assert shown.png() != before
+    shown.move(steps=20)
     assert shown.png() == before
 
 
-def test_the_axes_reach_as_far_as_the_sliders():
+def test_the_axis_of_calls_reaches_as_far_as_the_sliders_and_the_upright_one_as_the_data():
     shown = growth()
     assert shown.axes.get_xlim()[1] >= 50
-    assert shown.axes.get_ylim()[1] >= 1_000 * 50 * 51 / 2
+    assert shown.axes.get_ylim() == (0, pytest.approx(1.05 * 105_000))
+
+
+def test_while_a_slider_moves_the_upright_axis_stays_and_makes_room_where_a_line_would_leave_it():
+    shown = growth()
+    shown.png()
+    top = shown.axes.get_ylim()[1]
+    shown.move(steps=5)
+    shown.png()
+    assert shown.axes.get_ylim()[1] == top
+    shown.move(steps=50)
+    shown.png()
+    assert shown.axes.get_ylim()[1] >= 500 * 50 * 51 / 2
+    shown.move(steps=5)
+    shown.settle()
+    shown.png()
+    assert shown.axes.get_ylim()[1] == pytest.approx(1.05 * 7_500)
+
+
+def test_the_upright_axis_follows_when_a_slider_has_come_to_rest(monkeypatch):
+    monkeypatch.setattr(moving_module, "REST_SECONDS", 0.01)
+
+    async def moved():
+        shown = growth()
+        page = shown.box.children[2]
+        for steps in (7, 6, 5):
+            shown.box.children[0].value = steps
+        while_it_moved = shown.top, page.value
+        await asyncio.sleep(0.1)
+        return shown, while_it_moved, page.value
+
+    shown, (top, picture), rested = asyncio.run(moved())
+    assert top == pytest.approx(1.05 * 105_000)
+    assert shown.top == pytest.approx(1.05 * 7_500)
+    assert rested != picture
+
+
+def test_data_that_are_all_zero_are_drawn_too():
+    shown = moving(lambda n: {"nothing": [0] * n}, lambda n: "none.", title="Zero", up="zeros", n=(1, 3, 2))
+    assert shown.png()
+    assert shown.axes.get_ylim()[1] > 0
+
+
+def test_each_line_has_its_name_at_its_end_and_none_lies_on_another():
+    shown = growth()
+    for steps in (50, 20, 1):
+        shown.move(steps=steps)
+        shown.png()
+        one, other = (
+            shown.names[name].get_window_extent(shown.canvas.get_renderer()) for name in shown.names
+        )
+        assert not one.overlaps(other)
+        assert max(one.x1, other.x1) <= shown.figure.bbox.x1
+    assert shown.axes.get_legend() is None
+
+
+def test_the_ground_is_transparent():
+    picture = Image.open(io.BytesIO(growth().png()))
+    assert picture.mode == "RGBA"
+    assert picture.getpixel((0, 0))[3] == 0
+
+
+def test_a_slider_says_its_unit_where_one_is_given():
+    shown = plot(labels={"tokens": "t, tokens per step"}, steps=(1, 50, 20), tokens=(100, 1_000, 500))
+    assert [one.description for one in shown.box.children[:2]] == ["steps", "t, tokens per step"]
+    shown.box.children[1].value = 200
+    assert shown.values["tokens"] == 200
 
 
 def test_from_slider_to_picture_it_takes_at_most_50_ms_of_the_computers_time():
@@ -76,7 +153,7 @@ def test_the_still_form_shows_the_start_wherever_the_sliders_stand():
     assert shown._repr_mimebundle_() == first
     assert str(shown) == "Tokens read: 20 calls read 105,000 tokens in all."
     assert first["text/html"].startswith('<details open class="agentlib-static">')
-    assert 'role="img" aria-label="Tokens read: 20 calls' in first["text/html"]
+    assert 'class="agentlib-plot" aria-label="Tokens read: 20 calls' in first["text/html"]
     assert shown.values["steps"] == 3
 
 

@@ -1,11 +1,15 @@
 """Plots: what is drawn, what the sentence beside it says, and how it reaches a notebook."""
 
 import base64
+import io
+import itertools
 import re
 import subprocess
 import sys
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
 
 from agentlib import run_agent
 from agentlib.labs import blue_mugs
@@ -24,7 +28,7 @@ def stuck(max_steps):
 
 
 def lines(axes):
-    """The drawn lines, by their names in the legend."""
+    """The drawn lines, by their names."""
     return {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
 
 
@@ -118,10 +122,11 @@ def test_the_picture_is_stored_once_with_its_sentence_for_the_eye_and_for_a_scre
     bundle = plot._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"}
     page = bundle["text/html"]
-    assert page.startswith('<figure role="img" aria-label="Coins used: ')
+    assert page.startswith('<figure class="agentlib-plot" aria-label="Coins used: ')
+    assert f'<img alt="{plot.sentence}"' in page
     assert page.count("base64,") == 1
     assert f"<figcaption>{plot.sentence}</figcaption>" in page
-    assert bundle["text/plain"] == plot.sentence
+    assert bundle["text/plain"] == str(plot) == f"{plot.sentence} {plot.figures}"
     (picture,) = re.findall(r"base64,([^\"]*)", page)
     assert base64.b64decode(picture).startswith(b"\x89PNG")
 
@@ -161,3 +166,90 @@ def test_matplotlib_is_loaded_only_when_a_plot_is_drawn():
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout.split() == ["False", "False", "True", "False"]
+
+
+# --- in both themes
+
+
+def luminance(colour, brightness=1.0):
+    """The relative luminance of "#rrggbb", as WCAG 2.2 defines it, under a CSS filter `brightness`."""
+    parts = [min(1.0, int(colour[place : place + 2], 16) / 255 * brightness) for place in (1, 3, 5)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(colour, page, brightness=1.0):
+    darker, lighter = sorted((luminance(colour, brightness), luminance(page)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+THEMES = {"true": "#ffffff", "false": "#111111"}  # JupyterLab's data-jp-theme-light, and its page
+
+
+def brightness_in(theme):
+    rule = rf"data-jp-theme-light={theme}\] .agentlib-plot img{{filter:brightness\((.*?)\)"
+    (found,) = re.findall(rule, plots.STYLE)
+    return float(found)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_and_lines_can_be_read_in_the_light_and_in_the_dark_theme(theme):
+    page, brightness = THEMES[theme], brightness_in(theme)
+    assert contrast(plots.INK, page, brightness) >= 4.5
+    for colour in plots.COLOURS:
+        assert contrast(colour, page, brightness) >= 3
+        assert contrast(colour, page) >= 3  # where the style is taken out
+    assert contrast(plots.INK, page) >= 4
+
+
+DRAWN = {
+    "tokens": lambda: plots.tokens_read({"mugs": mugs(), "stuck": stuck(8), "same": stuck(8)}),
+    "coins": lambda: plots.coins({"A": mugs(), "C": stuck(8)}, coin_limit=20, step_limit=4),
+    "stops": lambda: plots.stop_reasons({"answered": 7, "step limit": 2}),
+    "new": lambda: plots.new_results({"mugs": mugs(), "stuck": stuck(5)}),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_ground_is_transparent_and_no_text_is_black_or_white(name):
+    plot = DRAWN[name]()
+    picture = Image.open(io.BytesIO(plot.png())).convert("RGBA")
+    assert {picture.getpixel(place)[3] for place in ((0, 0), (picture.width - 1, picture.height - 1))} == {0}
+    texts = [plot.figure._suptitle, *(text for axes in plot.figure.axes for text in axes.texts)]
+    for axes in plot.figure.axes:
+        texts += [axes.xaxis.label, axes.yaxis.label, *axes.get_xticklabels(), *axes.get_yticklabels()]
+    assert {text.get_color() for text in texts} == {plots.INK}
+
+
+@pytest.mark.parametrize("name", ["tokens", "coins", "new"])
+def test_each_line_has_its_name_at_its_end_and_no_name_lies_on_another(name):
+    plot = DRAWN[name]()
+    renderer = FigureCanvasAgg(plot.figure).get_renderer()
+    for axes in plot.figure.axes:
+        assert axes.get_legend() is None
+        names = {line.get_label() for line in axes.get_lines()}
+        assert {text.get_text() for text in axes.texts} == names
+        boxes = [text.get_window_extent(renderer) for text in axes.texts]
+        for number, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[:number])
+            assert plot.figure.bbox.x0 <= box.x0 < box.x1 <= plot.figure.bbox.x1
+
+
+def test_many_lines_that_end_alike_have_names_apart_and_inside():
+    places = plots.spread([0.9] * 8)
+    assert min(after - before for before, after in itertools.pairwise(places)) > 0.08
+    assert max(places) <= 1
+    assert plots.spread([0.1, 0.5]) == [0.1, 0.5]
+    assert plots.spread([]) == []
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_caption_is_one_sentence_and_the_figures_are_folded(name):
+    plot = DRAWN[name]()
+    assert plot.sentence.endswith(".")
+    assert ". " not in plot.sentence
+    page = plot._repr_html_()
+    assert f"<figcaption>{plot.sentence}</figcaption>" in page
+    assert page.count("<details>") == (1 if plot.figures else 0)
+    if plot.figures:
+        assert f"<details><summary>The figures</summary><p>{plot.figures}</p></details>" in page

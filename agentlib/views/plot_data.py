@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from agentlib.views.shown import Html, Shown, TableCell, joined_html, table, tag
+from agentlib.views.shown import Html, Shown, TableCell, folded, joined_html, table, tag
 
 __all__ = ["AxesData", "FigureData", "LineData"]
 
@@ -67,8 +67,12 @@ class AxesData:
         self.up = text
 
     def get_legend_handles_labels(self) -> tuple[list[Any], list[str]]:
-        """Give no entry for a legend: the table's heads are one."""
+        """Give no line that wants a name at its end: the table's heads are that."""
         return [], []
+
+    def get_ylim(self) -> tuple[float, float]:
+        """Give limits for what is laid out by them."""
+        return 0.0, 1.0
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return _no_looks(name)
@@ -96,10 +100,11 @@ class FigureData:
         self.title = title
         self.axes = [AxesData() for _ in range(parts)]
 
-    def page(self, sentence: str) -> Html:
-        """Show the tables, with the sentence that would stand below the picture."""
+    def page(self, sentence: str, figures: str = "") -> Html:
+        """Show the tables, with the sentence that would stand below the picture, and its figures."""
         tables = joined_html(*(one.table(self.title).html for one in self.axes))
-        return tag("figure", tables, tag("figcaption", sentence), style="margin:0")
+        more = [folded("The figures", tag("p", figures))] if figures else []
+        return tag("figure", tables, tag("figcaption", sentence), *more, style="margin:0")
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return _no_looks(name)

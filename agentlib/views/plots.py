@@ -2,7 +2,8 @@
 
 matplotlib is loaded when a plot is drawn; where it cannot be had, the data come as a table. Each plot has a
 figure of its own: nothing is shared, nothing is shown by itself. Colours are those of Okabe and Ito, which
-colour-blind people can tell apart; markers, dashes and hatches tell them apart once more.
+colour-blind people can tell apart; markers, dashes and hatches tell them apart once more. The ground is
+transparent, and every colour can be read on a light and on a dark page.
 """
 
 import base64
@@ -19,29 +20,41 @@ from agentlib.trace import Trace
 from agentlib.views.describe import counted, joined, visible
 from agentlib.views.frames import tokens_per_call
 from agentlib.views.plot_data import FigureData
-from agentlib.views.shown import Html, tag
+from agentlib.views.shown import Html, folded, tag
 from agentlib.views.tables import figures
 
 __all__ = ["Plot", "coins", "new_results", "stop_reasons", "tokens_read"]
 
-# Okabe and Ito, "Color Universal Design" (2008), without the yellow, which is faint on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe and Ito, "Color Universal Design" (2008), without the yellow; the orange and the sky blue are darker
+# and the black is grey, so that each has 3 to 1 against a white and against a dark page (WCAG 2.2, 1.4.11).
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#3A8FC4", "#7A7A7A")
+INK = "#767676"
+"""Text and axes: a grey in the middle. The rules below bring it to the theme's side, to more than 7 to 1."""
+
+STYLE = Html(
+    "<style>"
+    ".agentlib-plot img{max-width:100%;height:auto}"
+    "[data-jp-theme-light=true] .agentlib-plot img{filter:brightness(.75)}"
+    "[data-jp-theme-light=false] .agentlib-plot img{filter:brightness(1.5)}"
+    "</style>"
+)
+"""JupyterLab says which theme it has. Where nobody does, or style is taken out, it stays as it is drawn."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 HATCHES = ("", "//", "..", "xx", "\\\\", "--", "++")
 DPI = 90
 
 
 class Plot:
-    """A picture and the sentence that says what it shows.
+    """A picture, one sentence that says what it shows, and the figures behind it.
 
     figure: the matplotlib Figure; draw on it further if you like. Where there is no matplotlib, its data.
-    sentence: also read out by screen readers,
-    since JupyterLab shows no alternative text for image outputs.
+    sentence: also read out by screen readers. figures: more sentences, folded beneath it; "" = none.
     """
 
-    def __init__(self, figure: Any, sentence: str) -> None:
+    def __init__(self, figure: Any, sentence: str, figures: str = "") -> None:
         self.figure = figure
         self.sentence = sentence
+        self.figures = figures
         # The layout is worked out once: at each new drawing it would move by a hair, and the bytes differ.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
@@ -51,32 +64,35 @@ class Plot:
         from PIL import Image
 
         drawn, small = io.BytesIO(), io.BytesIO()
-        self.figure.savefig(drawn, format="png", dpi=DPI, facecolor="white", metadata={"Software": None})
-        # 64 colours are plenty for lines and bars, and a notebook that holds the picture stays small.
-        Image.open(drawn).convert("RGB").quantize(64).save(small, format="png", optimize=True)
+        self.figure.savefig(drawn, format="png", dpi=DPI, transparent=True, metadata={"Software": None})
+        # So many colours are plenty for lines and bars, and a notebook that holds the picture stays small.
+        Image.open(drawn).quantize(128).save(small, format="png", optimize=True)
         return small.getvalue()
 
     def _repr_html_(self) -> str:
         if isinstance(self.figure, FigureData):
-            return self.figure.page(self.sentence)
-        return picture_html(self.png(), self.sentence)
+            return self.figure.page(self.sentence, self.figures)
+        return picture_html(self.png(), self.sentence, self.figures)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         # No image/png beside it: JupyterLab prefers the HTML, and the picture would be stored twice.
-        return {"text/html": self._repr_html_(), "text/plain": self.sentence}
+        return {"text/html": self._repr_html_(), "text/plain": str(self)}
 
     def __str__(self) -> str:
-        return self.sentence
+        return f"{self.sentence} {self.figures}".strip()
 
     __repr__ = __str__
 
 
-def picture_html(png: bytes, sentence: str) -> Html:
-    """Show a picture with its sentence beneath it; a screen reader reads the figure as one picture."""
+def picture_html(png: bytes, sentence: str, figures: str = "") -> Html:
+    """Show a picture with its sentence beneath it, and its figures in a fold."""
     source = f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
     picture = tag("img", alt=sentence, style="max-width:100%;height:auto", src=source)
+    beneath = [tag("figcaption", sentence)]
+    if figures:
+        beneath.append(folded("The figures", tag("p", figures)))
     return tag(
-        "figure", picture, tag("figcaption", sentence), role="img", aria_label=sentence, style="margin:0"
+        "figure", STYLE, picture, *beneath, class_="agentlib-plot", aria_label=sentence, style="margin:0"
     )
 
 
@@ -103,7 +119,7 @@ def tokens_read(
         each.plot(calls, read, label=name or "measured", **style)
         total.plot(calls, list(accumulate(read)), label=name or "measured", **style)
     calls = range(1, longest + 1)
-    grey = {"color": "#555555", "linestyle": "--", "linewidth": 1.5}
+    grey = {"color": INK, "linestyle": "--", "linewidth": 1.5}
     words = f"{per_step:,.0f}"
     each.plot(calls, [per_step * n for n in calls], label=f"{words} × n", **grey)
     total.plot(calls, [per_step * n * (n + 1) / 2 for n in calls], label=f"{words} × n(n+1)/2", **grey)
@@ -116,7 +132,8 @@ def tokens_read(
         if read
     ]
     dashed = f"Dashed: {words} tokens more at each call, which adds up to {words} × n(n+1)/2."
-    return Plot(figure, f"{title}: {' '.join(sentences)} {dashed}")
+    sums = [f"{name} {sum(read):,}".strip() for name, read in named.items() if read]
+    return Plot(figure, f"{title}: {joined(sums)} in all.", f"{' '.join(sentences)} {dashed}")
 
 
 def coins(
@@ -135,10 +152,10 @@ def coins(
         axes.plot(range(1, len(used) + 1), used, label=name or "used", **line_style(number, len(used)))
     limits = []
     if coin_limit is not None:
-        axes.axhline(coin_limit, color="#555555", linestyle="--", label=f"limit: {coin_limit} coins")
+        axes.axhline(coin_limit, color=INK, linestyle="--", label=f"limit: {coin_limit} coins")
         limits.append(f"{coin_limit} coins")
     if step_limit is not None:
-        axes.axvline(step_limit, color="#555555", linestyle=":", label=f"limit: {step_limit} steps")
+        axes.axvline(step_limit, color=INK, linestyle=":", label=f"limit: {step_limit} steps")
         limits.append(f"{step_limit} steps")
     name_axes(axes, "model call", "coins used so far (entries read)")
     sentences = [
@@ -149,7 +166,8 @@ def coins(
         if total
     ]
     bounds = f" Limits: {joined(limits)}." if limits else ""
-    return Plot(figure, f"{title}: {' '.join(sentences)}{bounds}")
+    sums = [f"{name} {used[-1]:,}".strip() for name, used in named.items() if used]
+    return Plot(figure, f"{title}: {joined(sums)} in all.", f"{' '.join(sentences)}{bounds}")
 
 
 def stop_reasons(counts: object, *, title: str = "How the runs ended") -> Plot:
@@ -173,7 +191,7 @@ def stop_reasons(counts: object, *, title: str = "How the runs ended") -> Plot:
     for number, (reason, times) in enumerate(ranked):
         look = number % len(COLOURS)
         axes.barh(reason, times, color=COLOURS[look], hatch=HATCHES[look], edgecolor="white")
-        axes.annotate(f" {times:,}", (times, number), va="center")
+        axes.annotate(f" {times:,}", (times, number), va="center", color=INK)
     axes.invert_yaxis()
     axes.margins(x=0.12)
     axes.set_xlabel("runs")
@@ -203,7 +221,8 @@ def new_results(runs: object, *, title: str = "Results that were new") -> Plot:
         for name, seen in named.items()
         if seen
     ]
-    return Plot(figure, f"{title}: {' '.join(sentences)}")
+    ends = [f"{name} {seen[-1]:,}".strip() for name, seen in named.items() if seen]
+    return Plot(figure, f"{title}: {joined(ends)} in all.", " ".join(sentences))
 
 
 # --- reading what was given -------------------------------------------------------------------------
@@ -285,10 +304,16 @@ def new_figure(parts: int, title: str, height: float = 3.4) -> tuple[Any, Sequen
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.6, height), dpi=DPI, layout="constrained")
-    figure.suptitle(title)
+    figure.patch.set_alpha(0)
+    figure.suptitle(title, color=INK)
     axes = [figure.add_subplot(1, parts, place + 1) for place in range(parts)]
     for one in axes:
+        one.patch.set_alpha(0)
         one.spines[["top", "right"]].set_visible(False)
+        one.spines[["left", "bottom"]].set_color(INK)
+        one.tick_params(colors=INK)
+        one.xaxis.label.set_color(INK)
+        one.yaxis.label.set_color(INK)
     return figure, axes
 
 
@@ -306,7 +331,56 @@ def name_axes(axes: Any, across: str, up: str) -> None:
     axes.set_ylim(bottom=0)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.grid(visible=True, color="#DDDDDD")
+    axes.grid(visible=True, color=GRID)
     axes.set_axisbelow(True)
-    if any(not label.startswith("_") for label in axes.get_legend_handles_labels()[1]):
-        axes.legend(frameon=False)
+    label_lines(axes)
+
+
+GRID = "#88888840"
+LINE_HEIGHT = 0.085
+"""The height of a label, as a part of the axes' height."""
+EARLY = 0.8
+"""A line that ends before this part of the width has its name beside its end."""
+
+
+def label_lines(axes: Any) -> None:
+    """Write each line's name at its end, in the order of the ends, none over another one."""
+    low, high = axes.get_ylim()
+    right = axes.get_xlim()[1]
+    small: dict[str, Any] = {"color": INK, "fontsize": "small", "annotation_clip": False}
+    ends: list[tuple[float, Any, Any, str]] = []
+    for line, label in zip(*axes.get_legend_handles_labels(), strict=True):
+        xs, ys, frame = line.get_xdata(), line.get_ydata(), line.get_transform()
+        if frame == axes.get_xaxis_transform():  # a limit that stands upright
+            axes.annotate(label, (xs[0], 1), xycoords=frame, ha="center", va="bottom", **small)
+        elif frame == axes.get_yaxis_transform():  # a limit right across
+            ends.append(((ys[-1] - low) / ((high - low) or 1), frame, (1, ys[-1]), label))
+        elif len(xs) and xs[-1] < EARLY * right:  # a thread from here to the edge would look like more of it
+            axes.annotate(label, (xs[-1], ys[-1]), (8, -4), textcoords="offset points", va="top", **small)
+        elif len(xs):
+            ends.append(((ys[-1] - low) / ((high - low) or 1), axes.transData, (xs[-1], ys[-1]), label))
+    ends.sort(key=_end)
+    for place, (_, frame, point, label) in zip(spread([end[0] for end in ends]), ends, strict=True):
+        axes.annotate(
+            label, point, (1.03, place), xycoords=frame, textcoords="axes fraction", va="center",
+            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 2},
+            **small,
+        )  # fmt: skip
+
+
+def _end(end: tuple[float, Any, Any, str]) -> float:
+    return end[0]
+
+
+def spread(places: Sequence[float]) -> list[float]:
+    """Move places (from the lowest on, as parts of a height) apart, so that a line of text fits between."""
+    spread_out: list[float] = []
+    for place in places:
+        spread_out.append(max(place, spread_out[-1] + LINE_HEIGHT) if spread_out else place)
+    over = max(0.0, spread_out[-1] - 1) if spread_out else 0.0
+    if over:  # too far up: the rest goes down together
+        top = 1.0
+        for number in range(len(spread_out) - 1, -1, -1):
+            spread_out[number] = min(spread_out[number], top)
+            top = spread_out[number] - LINE_HEIGHT
+    return spread_out

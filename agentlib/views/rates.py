@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from agentlib.evals import Report
 from agentlib.messages import describe
-from agentlib.views.describe import visible
-from agentlib.views.plots import COLOURS, MARKERS, Plot, new_figure
+from agentlib.views.describe import joined, visible
+from agentlib.views.plots import COLOURS, GRID, MARKERS, Plot, new_figure
 
 __all__ = ["pass_rates"]
 
@@ -38,9 +38,13 @@ def pass_rates(reports: object, *, confidence: float = 0.95, title: str = "Runs 
     axes.margins(y=0.3)
     axes.set_xlim(-2, 102)
     axes.set_xlabel(f"runs that passed, in % (bar: {confidence:.0%} interval)")
-    axes.grid(visible=True, axis="x", color="#DDDDDD")
+    axes.grid(visible=True, axis="x", color=GRID)
     axes.set_axisbelow(True)
-    return Plot(figure, f"{title}, with the {confidence:.0%} interval: {' '.join(sentences)}")
+    rates = joined([f"{name} {report.pass_rate or 0:.0%}" for name, report in named.items()])
+    intervals = f"ith the {confidence:.0%} interval: {' '.join(sentences)}"
+    if len(sentences) == 1:
+        return Plot(figure, f"{title}, w{intervals}")
+    return Plot(figure, f"{title}: {rates}.", f"W{intervals}")
 
 
 def _named(reports: object) -> dict[str, Report]:
