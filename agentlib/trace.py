@@ -56,7 +56,6 @@ class Event(NamedTuple):
                  in a watched loop "raised", whatever the loop made of it.
       "note"     entry: a user entry that the loop added.
       "history"  entries, read: a watched loop's history now is its first `entries` entries and then `read`.
-                 made_at: the line that has changed it; 0 = before the first line.
       "line"     line: the line of the watched function that is about to run.
                  call: the number of the call of the loop, or of a function written inside it, that it is a
                  line of, from 1; in its first line, caller: the number of the call that it was made from.
@@ -69,6 +68,7 @@ class Event(NamedTuple):
                  reply, if the provider has counted it; for a watched loop what it returned, and variables:
                  what its last line has changed.
     step: the number of the model call that it belongs to, from 1; 0 = before the first call.
+    In a watched loop call and made_at say in which of its calls, and at which of its lines, a thing happened.
     What stands from `variables` on tells how the loop did it, and does not count when events are compared.
     """
 
@@ -112,8 +112,8 @@ class Trace:
     """The events of one run.
 
     about: what is known of the run as a whole: made_by, goal, max_steps, tools; and for a watched loop
-    function, source and first_line, history_names (its variables), and remarks:
-    what could not be recorded of it.
+    function, source and first_line, history_names (its variables), changed_on_disk (its
+    lines are no longer in its file), and remarks: what could not be recorded of it.
     It does not count when traces are compared.
     problem: what was wrong with the file that it was loaded from; "" = nothing.
     """
@@ -198,13 +198,15 @@ class Trace:
         event = self.events[number]
         if self.watched:  # a loop may give its tools another input than the model asked for
             name = event.text if event.kind == "act" else (event.entry or {}).get("tool")
-            for earlier in reversed(self.events[: number + 1]):
+            for place in range(number, -1, -1):
+                earlier = self.events[place]
                 if earlier.kind == "act" and earlier.text == name:
                     if earlier.entry is not None:
                         return {"id": "", **earlier.entry}
                     break
         name = event.id or (event.entry or {}).get("id")
-        for earlier in reversed(self.events[:number]):
+        for place in range(number - 1, -1, -1):
+            earlier = self.events[place]
             if earlier.kind == "reply":
                 for call in calls_in(earlier.entry):
                     if call.get("id") == name:

@@ -205,7 +205,7 @@ _REASONS = {
     "cancelled": "Somebody cancelled the run.",
     "returned": "The loop returned and gave no stop reason.",
     "crashed": "An error that nothing caught ended the run.",
-    "asked too often": "The loop would have asked the model for ever, so watching ended it.",
+    "asked too often": "The loop asked its model again and again, so watching ended it.",
     "ran too long": "The loop went on and on, so watching ended it.",
     "interrupted": "The run was interrupted.",
 }

@@ -19,7 +19,7 @@ from agentlib.views.watched import WatchedBuilder
 from agentlib.watch.source import Source
 
 __all__ = [
-    "Frame", "Frames", "HistoryAt", "Version", "frames", "left_out", "request_key", "source_of",
+    "Frame", "Frames", "HistoryAt", "Version", "frames", "notice", "request_key", "source_of",
     "tokens_per_call",
 ]  # fmt: skip
 
@@ -29,12 +29,20 @@ def frames(trace: Trace) -> Frames:
     return (WatchedBuilder(trace, source_of(trace)) if trace.watched else Builder(trace)).build()
 
 
-def left_out(trace: Trace) -> str:
-    """Say which steps have no frames; "" if all have."""
-    steps = trace.steps
-    if not has_no_frames(FIRST_STEPS + 1, steps):
-        return ""
-    return f"The run has {steps:,} steps: the first {FIRST_STEPS} and the last {LAST_STEPS} are kept."
+def notice(trace: Trace) -> str:
+    """Say what the frames do not show: steps that have none, lines that are not known; "" if all is there."""
+    steps, said = trace.steps, []
+    if has_no_frames(FIRST_STEPS + 1, steps):
+        said.append(
+            f"The run has {steps:,} steps: the first {FIRST_STEPS} and the last {LAST_STEPS} are kept."
+        )
+    if trace.about.get("changed_on_disk"):
+        name = trace.about.get("function")
+        said.append(
+            f"The file of {name} was changed after it was loaded, so its lines are not shown. "
+            "Load it again, and watch it once more."
+        )
+    return " ".join(said)
 
 
 def tokens_per_call(trace: Trace) -> list[int]:

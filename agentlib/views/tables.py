@@ -132,15 +132,18 @@ def _errors_watched(trace: Trace) -> int:
     """
     errors = raised = before = 0
     marked: list[bool] = []
+    now = 0  # so many of these are True
     for event in trace.events:
         if event.kind == "history":
-            marked[event.entries :] = [entry_error(entry) is not None for entry in event.read or []]
+            added = [entry_error(entry) is not None for entry in event.read or []]
+            now += sum(added) - sum(marked[event.entries :])
+            marked[event.entries :] = added
         elif event.kind == "result":
             raised += _failed(event)
         elif event.kind == "reply":
-            errors += max(raised, sum(marked) - before)
-            raised, before = 0, sum(marked)
-    return errors + max(raised, sum(marked) - before)
+            errors += max(raised, now - before)
+            raised, before = 0, now
+    return errors + max(raised, now - before)
 
 
 def _dict_figures(returned: Mapping[str, Any]) -> RunFigures:

@@ -1,6 +1,7 @@
 """The variables of a watched loop, frame by frame, as the player's strip shows them."""
 
 import ast
+import functools
 from collections.abc import Sequence
 
 from agentlib.trace import Event
@@ -90,6 +91,7 @@ class Strip:
         return together
 
 
+@functools.lru_cache(1_000)
 def targets(node: Statement | None) -> list[str]:
     """List the variables that a statement sets: `reply` of `reply = model(history)`, `step` of a `for`."""
     if node is None:

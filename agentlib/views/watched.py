@@ -6,7 +6,7 @@ from typing import Any
 
 from agentlib.messages import Entry, calls_in, short
 from agentlib.trace import Event, Trace
-from agentlib.views.building import Builder, Frames
+from agentlib.views.building import Builder, Frames, has_no_frames
 from agentlib.views.describe import (
     call_words,
     code,
@@ -110,14 +110,17 @@ class WatchedBuilder(Builder):
         found: set[int] = set()
         line = 0
         last: dict[int, int] = {}
+        callers: dict[int, int] = {}
         for event in self.events:
             if event.kind == "line":
                 line = last[event.call] = event.line
+                callers.setdefault(event.call, event.caller)
             elif event.kind == "ask":
                 found.add(event.made_at or line)
-                found.update(last.values())
-            if event.kind == "line" and len(last) > 50:
-                last = {event.call: event.line}
+                call = event.call
+                while call in last and last[call] not in found:
+                    found.add(last[call])
+                    call = callers[call]
         return found
 
     def build(self) -> Frames:
@@ -131,9 +134,19 @@ class WatchedBuilder(Builder):
                 self.line = self.source.head(first.line) if first.line else self.line
                 self.coming.clear()
                 self.put(self.line, "", self.crashed(first), error=first.text, mark="error")
+            elif self.is_left_out and has_no_frames(self.step + 1, self.last_ask):
+                self.skip_group(start, end)
             else:
                 self.build_group(start, end)
         return self.frames
+
+    def skip_group(self, start: int, end: int) -> None:
+        """Go through what has no frames."""
+        for number in range(start, end):
+            self.apply(self.events[number])
+        for number in range(start + 1, min(end + 1, len(self.events))):
+            if self.events[number].kind == "line":
+                self.take_variables(self.events[number])
 
     def put(self, line: int | None, move: str, caption: str, new: tuple[int, ...] = (), **more: Any) -> None:
         """Make one frame, unless it lies in the middle of a very long run."""
@@ -156,6 +169,8 @@ class WatchedBuilder(Builder):
                 continue
             before, self.number = self.length, number
             new.update(self.apply(event))
+            if self.is_left_out:
+                continue
             moved, words = self.event_caption(number, event, before)
             mark = self.mark_of(event) or mark
             move = moved if moved and move in ("", "record") else move
@@ -170,7 +185,7 @@ class WatchedBuilder(Builder):
         elif following is not None and following.kind == "stop" and following.variables:
             self.take_variables(following._replace(call=first.call, line=first.line))
         if seen is None:
-            self.vars, self.values = {}, {}
+            self.forget()
             return
         if seen.calls[0]:
             self.waiting[first.call] = seen
@@ -185,6 +200,13 @@ class WatchedBuilder(Builder):
             captions.append(went_on)
         if captions:
             self.put(self.line, move, " ".join(captions), tuple(sorted(new)), mark=mark)
+
+    def forget(self) -> None:
+        """Start anew behind what has no frames."""
+        self.vars, self.values = {}, {}
+        self.coming.clear()
+        self.waiting.clear()
+        self.raised, self.checked = "", True
 
     def goes_on(self, event: Event) -> str:
         """Say how a test came out for which another function had to run first."""
@@ -207,28 +229,30 @@ class WatchedBuilder(Builder):
     def take_variables(self, event: Event) -> None:
         """Take in what a line event says of the variables: the line of its call before has changed them."""
         line = self.last_lines.get(event.call, 0)
-        held = self.strip.variables(event.call)
-        self.vars = {**self.vars, **self.strip.update(event)}
-        now = self.strip.variables(event.call)
-        changed = [name for name, text in now.items() if held.get(name) != text]
         self.last_lines[event.call], self.before[event.call] = event.line, line
+        held = self.strip.variables(event.call)
+        news = self.strip.update(event)
+        now = self.strip.variables(event.call)
+        if not self.is_left_out:
+            self.vars = {**self.vars, **news}
+            self.set_values(line, event.line, held, now)
         if event.budgets:
             known = {one["name"]: one for one in self.meter}
             for name, (used, limit) in event.budgets.items():
                 known[name] = {"name": name, "used": used, "limit": limit}
             self.meter = tuple(known.values())
-        took_none = self.source.kind(line) == "loop" and not self.source.inside(line, event.line)
-        words = "" if took_none else self.set_at(line, now, changed)
-        if words:
-            self.values[self.source.head(line)] = words
 
-    def set_at(self, line: int, held: dict[str, str], changed: list[str]) -> str:
-        """Give what stands at the end of a line that has set or changed variables: `cost = 9`."""
-        if not line or self.source.kind(line) in ("if", "while", "return", "def", "class"):
-            return ""
-        names = [*targets(self.source.node(line)), *changed]
-        told = {name: f"{name} = {held[name]}" for name in names if name in held}
-        return one_line(", ".join(list(told.values())[:3]), VALUE_CHARS)
+    def set_values(self, line: int, following: int, before: dict[str, str], now: dict[str, str]) -> None:
+        """Put at the end of a line what it has set or changed: `cost = 9`."""
+        kind = self.source.kind(line)
+        took_none = kind == "loop" and not self.source.inside(line, following)
+        if not line or took_none or kind in ("if", "return", "def", "class"):
+            return
+        names = [*targets(self.source.node(line)), *(name for name in now if before.get(name) != now[name])]
+        told = {name: f"{name} = {now[name]}" for name in names if name in now}
+        if told:
+            words = ", ".join(list(told.values())[:3])
+            self.values[self.source.head(line)] = one_line(words, VALUE_CHARS)
 
     def note_test(self, seen: Seen, line: int = 0) -> None:
         """Put the outcome of a test at the end of its line."""

@@ -220,7 +220,7 @@ def _display(node: ast.Tuple | ast.List | ast.Set) -> _Evaluator:
 
     def get(scope: Scope) -> Any:
         made = [part(scope).value for part in parts]
-        if not all(is_small(item) for item in made):  # to put somebody's object into a set would run its code
+        if kind is set and not all(map(is_small, made)):  # somebody's object may have a `__hash__`
             raise NotKnown
         return kind(made)
 

@@ -4,8 +4,10 @@ import dis
 import functools
 import gc
 import inspect
+import linecache
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -20,6 +22,8 @@ class WatchedFunction:
     function: what is called. options: what it is called with beside model, tools and goal.
     bodies: the code of the loop itself. codes: the same with all that is written inside it.
     namespace: the global names that it sees.
+    source, first_line: its text as it runs; "" = it has none. changed_on_disk: its text is no longer in its
+    file, which was written anew and has not been loaded since.
     max_steps: as given, or else the function's own default; None = neither.
     Raises TypeError if it cannot be called as a loop is.
     """
@@ -34,6 +38,7 @@ class WatchedFunction:
         self.namespace = parts[0].__globals__ if parts else None
         self._parts = parts
         self.source, self.first_line = _source_of(parts)
+        self.changed_on_disk = bool(parts) and not self.source and _has_changed(parts[0])
         main = parts[0] if parts else function
         if inspect.iscoroutinefunction(main) or inspect.isasyncgenfunction(main):
             raise TypeError(f"{self.name} is written with `async def`; watch runs plain functions.")
@@ -139,8 +144,13 @@ def _source_of(functions: list[FunctionType]) -> tuple[str, int]:
     for function in functions:
         if function.__code__.co_filename == "<string>":
             continue  # made by `exec`: since 3.13 Python may hold the text of `python -c` under the same name
+        seen_before = linecache.cache.get(
+            function.__code__.co_filename
+        )  # inspect drops it if the file is newer
         try:
             text, first = inspect.getsourcelines(function)
+            if _has_changed(function):
+                text, first = _as_loaded(function, seen_before)
         except (OSError, TypeError, SyntaxError, IndexError):
             continue  # typed in without a file: there is no source to show
         lines.update(enumerate(text, start=first))
@@ -148,6 +158,37 @@ def _source_of(functions: list[FunctionType]) -> tuple[str, int]:
         return "", functions[0].__code__.co_firstlineno if functions else 0
     whole = "".join(lines.get(number, "\n") for number in range(min(lines), max(lines) + 1))
     return textwrap.dedent(whole), min(lines)
+
+
+def _as_loaded(function: FunctionType, seen_before: Any) -> tuple[list[str], int]:
+    """Give the lines of a function as they were when it was loaded, if Python has read them before."""
+    lines = seen_before[2] if seen_before is not None and len(seen_before) > 2 else []
+    if not _is_in("".join(lines), function):
+        raise OSError("the file has changed since")
+    first = function.__code__.co_firstlineno
+    return inspect.getblock(lines[first - 1 :]), first
+
+
+def _has_changed(function: FunctionType) -> bool:
+    """True if the function's file, as it is now, holds other code than the function runs."""
+    file = function.__code__.co_filename
+    return Path(file).is_file() and not _is_in("".join(linecache.getlines(file)), function)
+
+
+def _is_in(text: str, function: FunctionType) -> bool:
+    code = function.__code__
+    if any(name.startswith("@py") for part in _with_inner_codes(code) for name in part.co_names):
+        return True  # pytest has rewritten its assertions
+    try:
+        return (code.co_qualname, code.co_firstlineno, code) in _codes_of(text)
+    except (SyntaxError, ValueError):
+        return False
+
+
+@functools.lru_cache(20)
+def _codes_of(text: str) -> list[tuple[str, int, CodeType]]:
+    whole = compile(text, "", "exec", dont_inherit=True)
+    return [(code.co_qualname, code.co_firstlineno, code) for code in _with_inner_codes(whole)]
 
 
 def _default_max_steps(loop: Any) -> Any:

@@ -79,7 +79,7 @@ class Recorder:
             if frame is not None:
                 self.note_line(frame, self.history.variables(frame))
         self.lines_in_a_row = 0
-        self.events.append(Event(kind, self.calls, **values))
+        self.events.append(Event(kind, self.calls, call=self.call, made_at=self.line, **values))
 
     def new_line(self, frame: FrameType, line: int, call: int) -> None:
         """Note the line of the loop that is about to run, and what the one before has changed."""
@@ -161,7 +161,7 @@ class Recorder:
     def note_change(self, history: Sequence[Any] | None, quick: bool = False) -> None:
         change = self.history.change(history, quick)
         if change is not None:
-            self.note("history", entries=change[0], read=change[1], call=self.call, made_at=self.line)
+            self.note("history", entries=change[0], read=change[1])
 
     # -- from the start to the end
 
@@ -462,6 +462,8 @@ def watch(
         "function": loop.name, "source": loop.source, "first_line": loop.first_line,
         "history_names": recorder.history_names,
     }  # fmt: skip
+    if loop.changed_on_disk:
+        about["changed_on_disk"] = True
     if recorder.lines.remarks:
         about["remarks"] = " ".join(sorted(recorder.lines.remarks))
     return Trace(tuple(recorder.events), json_ready(about)[0])

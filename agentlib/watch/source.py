@@ -32,6 +32,7 @@ class Source:
         self.lines = textwrap.dedent(text).rstrip().split("\n") if text.strip() else []
         self.nodes: list[Statement] = []
         self._statements: dict[int, Statement] = {}
+        self._heads: dict[int, int] = {}
         try:
             tree = ast.parse("\n".join(self.lines))
         except (SyntaxError, ValueError, RecursionError):
@@ -62,6 +63,12 @@ class Source:
 
     def head(self, line: int) -> int:
         """Give the line on which the statement of a line begins."""
+        head = self._heads.get(line)
+        if head is None:
+            head = self._heads[line] = self._head(line)
+        return head
+
+    def _head(self, line: int) -> int:
         node = self._statements.get(line)
         if node is None:
             return line

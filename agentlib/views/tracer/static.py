@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from agentlib.trace import Trace
 from agentlib.views.describe import counted, visible
-from agentlib.views.frames import Frame, frames, source_of, tokens_per_call
+from agentlib.views.frames import Frame, frames, notice, source_of, tokens_per_call
 from agentlib.views.shown import (
     Shown,
     TableCell,
@@ -124,9 +124,18 @@ def summary(trace: Trace) -> str:
         f"{counted(run.steps or 0, 'step')}{of}, {counted(run.entries, 'entry', 'entries')}, "
         f"{counted(run.tool_runs or 0, 'tool run')}, {counted(run.errors or 0, 'error')}, "
         f"{counted(sum(tokens_per_call(trace)), 'token')} read.",
-        "No answer." if run.answer is None else f"Answer: {visible(str(run.answer))[:500]}",
+        _answer(trace) if run.answer is None else f"Answer: {visible(str(run.answer))[:500]}",
+        notice(trace),
     ]
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
+
+
+def _answer(trace: Trace) -> str:
+    """Say that there is no answer; a loop may give back the model's answer in a shape of its own."""
+    last = (trace.replies() or [{}])[-1]
+    if last.get("type") != "answer":
+        return "No answer."
+    return f"The model's last reply was an answer: {visible(str(last.get('text')))[:500]}"
 
 
 def _name(trace: Trace) -> str:

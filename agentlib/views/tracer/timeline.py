@@ -7,8 +7,9 @@ from agentlib.costs import entry_tokens, text_tokens
 from agentlib.errors import AgentLibError
 from agentlib.messages import calls_in, json_ready, short
 from agentlib.trace import Trace
+from agentlib.views.building import has_no_frames
 from agentlib.views.describe import call_words, entry_error, entry_words, role_of, value_words, visible
-from agentlib.views.frames import Frame, Version, frames, left_out, source_of, tokens_per_call
+from agentlib.views.frames import Frame, Version, frames, notice, source_of, tokens_per_call
 from agentlib.views.shown import SHORT_CHARS, WHOLE_CHARS
 from agentlib.views.tracer.predict import choices, open_frames, verdict
 from agentlib.views.tracer.static import summary
@@ -43,7 +44,7 @@ def timeline(trace: Trace, label: str = "", predict: bool = False, tools: Any = 
         "changes": _changeable(trace),
         "difference": None,
     }
-    for name, words in (("notice", left_out(trace)), ("remark", str(trace.about.get("remarks") or ""))):
+    for name, words in (("notice", notice(trace)), ("remark", str(trace.about.get("remarks") or ""))):
         if words:
             data[name] = visible(words)
     if requests := _requests(trace, tools):
@@ -133,10 +134,12 @@ def _question(trace: Trace, all_frames: list[Frame]) -> dict[str, Any]:
 def _changeable(trace: Trace) -> list[dict[str, Any]]:
     """List the replies and results that a fork may change, with what they were."""
     found: list[dict[str, Any]] = []
-    results = 0
+    results, steps, all_steps = 0, 0, trace.steps
     for number, event in enumerate(trace.events):
         if event.kind == "ask":
-            results = 0
+            results, steps = 0, steps + 1
+        if has_no_frames(steps, all_steps):
+            continue
         if event.kind == "reply" and event.entry is not None:
             reply = {key: value for key, value in event.entry.items() if key not in ("role", "usage")}
             calls = calls_in(reply)
