@@ -11,7 +11,7 @@ RUNGS = (
     "the model says that it is done",
     "a tool says that it is done",
     "the note is in the folder",
-    "the note in the folder is right",
+    "its source supports the note",
 )
 
 
