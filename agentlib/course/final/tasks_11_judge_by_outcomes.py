@@ -26,7 +26,7 @@ def shown_in_all_runs(rng: Random) -> FinalTask:
     ]
     why = f"Rows without a FAIL: {all_four} of 5. A user who comes four times meets the worst of four runs."
     text = "Five cases, four runs each. What is pass^4: the share of cases that pass in all four runs?"
-    return choose(rng, text, "\n".join(rows), (f"{20 * all_four}%", why), wrong, "vary-words")
+    return choose(rng, text, "\n".join(rows), (f"{20 * all_four}%", why), wrong, "power-words")
 
 
 def shown_is_it_better(rng: Random) -> FinalTask:
@@ -62,7 +62,7 @@ def shown_is_it_better(rng: Random) -> FinalTask:
         ("too few runs to tell", "The intervals lie apart, so chance is no good explanation."),
         ("both are equally good", "That two figures may come from chance does not make them equal."),
     ]
-    return choose(rng, "What do these runs say?", "\n".join(rows), (verdict, why), wrong, "vary-words")
+    return choose(rng, "What do these runs say?", "\n".join(rows), (verdict, why), wrong, "interval-words")
 
 
 def repair_the_test(rng: Random) -> FinalTask:
@@ -98,5 +98,5 @@ def passes(tools_used, note):
         f'This test fails good runs that take another path. A run is good if the word "{word}" stands in its note and it has never '
         "used `delete_note`. Mend one line.",
         code, (2, f'return "{word}" in note and "delete_note" not in tools_used'),
-        "A test of the outcome says what must come out and what must not happen, not which way to go.", judge, "noisy-words",
+        "A test of the outcome says what must come out and what must not happen, not which way to go.", judge, "case-words",
     )  # fmt: skip

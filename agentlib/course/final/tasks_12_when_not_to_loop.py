@@ -101,4 +101,4 @@ for number in range({items}):
         f"One for each invoice that wants a judgement: {items} - {clear}. That is why a pipeline cannot hang."
     )
     text = 'The model is stuck and replies "look again" each time. How often is it asked in all?'
-    return choose(rng, text, numbered(code), (str(calls), why), wrong, "worst-words")
+    return choose(rng, text, numbered(code), (str(calls), why), wrong, "your-chosen")
