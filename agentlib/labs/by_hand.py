@@ -12,6 +12,7 @@ __all__ = [
     "act",
     "budget",
     "careless_loop",
+    "first_reason",
     "is_answer",
     "limited_loop",
     "record",
@@ -82,13 +83,21 @@ def budget(coins, next_cost, budget_coins):
     return "budget limit" if coins + next_cost > budget_coins else None
 
 
+def first_reason(used, limits, step_limit, budget):
+    """Ask both rules: the step limit first. used: steps, coins, and what the next call would cost."""
+    steps, coins, next_cost = used
+    max_steps, budget_coins = limits
+    return step_limit(steps, max_steps) or budget(coins, next_cost, budget_coins)
+
+
 def limited_loop(model, tools, goal, max_steps=10, budget_coins=1_000, step_limit=step_limit, budget=budget):
-    """Ask, check, act, record, until there is an answer or one of two rules says stop."""
+    """Ask, check, act, record, until there is an answer or a rule says stop."""
     history, costs = [{"role": "user", "text": goal}], []
-    answer = stopped = None
+    limits, answer, stopped = (max_steps, budget_coins), None, None
     while stopped is None:
         cost = len(history)
-        stopped = step_limit(len(costs), max_steps) or budget(sum(costs), cost, budget_coins)
+        used = len(costs), sum(costs), cost
+        stopped = first_reason(used, limits, step_limit, budget)
         if stopped is None:
             costs.append(cost)
             reply = model(history)
