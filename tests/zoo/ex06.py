@@ -90,7 +90,7 @@ equal_requests_run_once_in_the_whole_run = wrong("all_run", "a request of its ow
     (EACH, f"cache.update(new)\n{EACH}"),
     (RUN, "key = sorted_key(call)\nresult = new[key] = cache[key] if key in cache else run_one(tools, call)"),
 )
-model_asked_after_each_request = wrong("all_run", "inside the loop over the calls")(
+model_asked_after_each_request = wrong("all_run ends", "inside the loop over the calls")(
     RIGHT,
     BATCH,
     """entries = []
@@ -252,6 +252,28 @@ failure_of_the_first_ends_the_batch = wrong("good_kept", "and two others")(
     RIGHT, RECORD, f'{RECORD}\nif call is reply["calls"][0] and failed(history[-1]):\n    break'
 )
 
+failures_sorted_behind_the_good_ones = wrong("good_kept", "Where does the order change?")(
+    RIGHT, BATCH, 'history += sorted(one_by_one(tools, reply["calls"]), key=failed)'
+)
+failures_sorted_before_the_good_ones = wrong("good_kept", "Where does the order change?")(
+    RIGHT, BATCH, 'history += sorted(one_by_one(tools, reply["calls"]), key=failed, reverse=True)'
+)
+failures_of_a_batch_under_another_key = wrong("good_kept", 'no "result"')(
+    RIGHT,
+    RECORD,
+    f"""{RECORD}
+if failed(history[-1]):
+    history[-1]["error"] = history[-1].pop("result")["error"]""",
+)
+failures_told_in_one_note = wrong("good_kept", "inside the loop over the calls")(
+    RIGHT,
+    BATCH,
+    """entries = one_by_one(tools, reply["calls"])
+history += [one for one in entries if not failed(one)]
+if any(map(failed, entries)):
+    history.append({"role": "user", "text": f"Failed: {[one['result'] for one in entries if failed(one)]}"})""",
+)
+
 # --- wrong: ids that come twice or not at all
 
 results_in_a_dict_by_id = wrong("odd_ids", "results stand behind")(
@@ -286,10 +308,10 @@ requests_counted_in_what_is_told = wrong("ends", "Where do you count?")(
     (BATCH, f'{BATCH}\ntold += len(reply["calls"][1:])'),
     ('"steps": step}', '"steps": step + told}'),
 )
-interrupt_swallowed_in_a_batch = wrong("ends", "in the middle of a batch")(
+interrupt_swallowed_in_a_batch = wrong("leaves", "in the middle of a batch")(
     RIGHT, RUN, f"try:\n    {RUN}\nexcept BaseException as problem:\n    result = str(problem)"
 )
-first_interrupt_of_a_batch_swallowed = wrong("ends", "was called all the same")(
+first_interrupt_of_a_batch_swallowed = wrong("leaves", "was called all the same")(
     RIGHT,
     (START, f"{START}\npressed = []"),
     (
@@ -373,3 +395,69 @@ class Recursion:
             return go([*history, {"role": "model", **reply}, *new], steps + 1)
 
         return go([{"role": "user", "text": goal}], 0)
+
+
+def _calls_of(reply):
+    """Every reply as one that makes several requests."""
+    return reply["calls"] if "calls" in reply else [reply]
+
+
+@right
+def a_list_of_one(model, tools, goal, max_steps=10):
+    history, steps = [{"role": "user", "text": goal}], 0
+    while steps < max_steps:
+        reply = model(history)
+        steps += 1
+        if "text" in reply and reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": steps, "stopped": "answered"}
+        history.append(reply)
+        history.extend(entry(call, run_one(tools, call)) for call in _calls_of(reply))
+    return {"answer": None, "steps": steps, "stopped": "step limit"}
+
+
+class _Batch:
+    def __init__(self, reply):
+        self.reply, self.calls = reply, _calls_of(reply)
+
+    def __iter__(self):
+        return iter(self.calls)
+
+    def entries(self, tools):
+        results = []
+        for number, call in enumerate(self):
+            name, given = call["tool"], call["input"]
+            try:
+                outcome = tools[name](**given)
+            except Exception as problem:
+                outcome = f"{name} failed: {problem.args[0] if problem.args else problem}"
+            results.append(entry(call, outcome, call.get("id", f"n{number}")))
+        return [{"role": "assistant", **self.reply}, *results]
+
+
+@right
+def a_class_for_batches(model, tools, goal, max_steps=10):
+    history = [{"role": "user", "text": goal}]
+    for step in range(max_steps):
+        reply = model([dict(one) for one in history])
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": step + 1, "stopped": "answered"}
+        history += _Batch(reply).entries(tools)
+    return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+
+
+@right
+def results_first_and_recorded_together(model, tools, goal, max_steps=10):
+    def results():
+        for call in _calls_of(reply):
+            yield run_one(tools, call) if call["tool"] in tools else {"no such tool": call["tool"]}
+
+    history = [{"role": "user", "text": goal}]
+    for step in range(1, max_steps + 1):  # noqa: B007
+        reply = model(history)
+        if reply["type"] == "answer":
+            break
+        pairs = zip(_calls_of(reply), list(results()), strict=True)
+        history += [reply, *(entry(call, result) for call, result in pairs)]
+    else:
+        return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+    return {"answer": reply["text"], "steps": step, "stopped": "answered"}

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -342,6 +343,10 @@ def _results_fit(log: Log, number: int, results: list[Entry], what: str, ids_cou
 KEEPS_ITS_ID = "An id that no other request of the reply has is kept. Only the others may be made anew."
 
 
+IN_ORDER = "The results stand in the order of the requests. Where does the order change?"
+UNDER_RESULT = 'What a call gave, or why it failed, stands under the key "result".'
+
+
 def _tells(entry: Entry, call: Entry, run: Called) -> bool:
     """Whether an entry is the result of this run of this request."""
     if "result" not in entry or not same_call(call, run.tool, run.kwargs):
@@ -379,11 +384,11 @@ def _wrong_result(
         return Fault(
             f"{what}; the result of {asked} stands in place {results.index(moved[0]) + 1} of {len(results)}: "
             f"{sketch(results)}",
-            "The results stand in the order of the requests. Where does the order change?",
+            IN_ORDER,
         )
     if "result" not in entry:
         keys = ", ".join(map(repr, entry))
-        return Fault(f'{what}; the entry for {asked} has the keys {keys}, and no "result"')
+        return Fault(f'{what}; the entry for {asked} has the keys {keys}, and no "result"', UNDER_RESULT)
     got = shown(entry["result"])
     if not mine:
         return Fault(f"{what}; {asked} did not run, and its result is {got}")
@@ -395,6 +400,13 @@ def _wrong_result(
     if isinstance(entry["result"], str) and not isinstance(gave, str):
         hint = 'What the tool gave goes into the history as it is, not as a text: `"result": result`.'
     return Fault(f"{what}; {asked} gave {shown(gave)}, and its result is {got}", hint)
+
+
+def _answered_beside_a_failure(log: Log) -> Fault | None:
+    fault = _answered(log)
+    if fault is None or fault.hint in (IN_ORDER, UNDER_RESULT):
+        return fault
+    return replace(fault, hint=INSIDE_THE_LOOP)
 
 
 def _odd_ids_answered(log: Log) -> Fault | None:
@@ -450,7 +462,7 @@ EXERCISE = Exercise(
             nudge="How many requests does a reply of the type `tools` make?",
             hint='A `for call in reply["calls"]:` inside the loop over the steps.',
             judge=each(_runs_all, "batches"),
-            needs=WORKS[:1],
+            after=WORKS[:1],
             details=(
                 "A batch may make the same request twice: then it runs twice, and each run has its own "
                 "result."
@@ -465,7 +477,7 @@ EXERCISE = Exercise(
                 'call["tool"], "result": result}`.'
             ),
             judge=each(_answered, "batches"),
-            needs=WORKS,
+            after=WORKS,
             details=(
                 "The reply goes into the history once, with all its calls; the results follow directly. Ids "
                 "name a request within its own reply: the next reply may use them again."
@@ -477,19 +489,19 @@ EXERCISE = Exercise(
             hint="Put `try` inside the loop over the calls, around one tool call.",
             judge=in_turn(
                 each(
-                    _answered, "failure beside good ones",
-                    before="the second of three requests failed; ", hint=INSIDE_THE_LOOP,
+                    _answered_beside_a_failure, "failure beside good ones",
+                    before="the second of three requests failed; ",
                 ),
                 each(
-                    _answered, "several failures",
-                    before="the first of five requests failed, and two others; ", hint=INSIDE_THE_LOOP,
+                    _answered_beside_a_failure, "several failures",
+                    before="the first of five requests failed, and two others; ",
                 ),
                 each(
-                    _answered, "unknown beside good ones",
-                    before="the second of three requests named an unknown tool; ", hint=INSIDE_THE_LOOP,
+                    _answered_beside_a_failure, "unknown beside good ones",
+                    before="the second of three requests named an unknown tool; ",
                 ),
             ),
-            needs=(*WORKS, "each_answered"),
+            after=(*WORKS, "each_answered"),
             details="Each failure is a result that holds its own message, as in ex01.",
         ),
         Criterion(
@@ -501,16 +513,16 @@ EXERCISE = Exercise(
             judge=each(
                 _odd_ids_answered, "odd ids", before="with an id that comes twice, or none at all: "
             ),
-            needs=(*WORKS, "each_answered"),
+            after=(*WORKS, "each_answered"),
             details=(
                 "What you write as the id of such a request is up to you; an id that stands for one request "
                 "alone is kept."
             ),
         ),
         Criterion(
-            "ends", 1, "counts a batch as one step, stops at max_steps, and lets Ctrl-C through",
+            "ends", 1, "counts a batch as one step, and stops at max_steps (10)",
             nudge="What does your count of steps count?",
-            hint="Only a call of the model is a step. `except Exception` lets Ctrl-C pass.",
+            hint="Only a call of the model is a step: `for step in range(1, max_steps + 1)` around everything.",
             judge=in_turn(
                 each(
                     loops.at_the_limit, "endless batches",
@@ -519,10 +531,11 @@ EXERCISE = Exercise(
                 ),
                 loops.stops_at_the_limit,
                 each(loops.answers_at_the_end, "batches", "failure beside good ones"),
-                loops.interrupt_leaves,
-                each(_interrupt_leaves_a_batch, "interrupt in a batch"),
             ),
-            needs=WORKS,
+            after=WORKS,
+        ),
+        loops.leaves(
+            WORKS, in_turn(loops.lets_through, each(_interrupt_leaves_a_batch, "interrupt in a batch"))
         ),
     ),
 )  # fmt: skip
