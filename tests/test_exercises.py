@@ -251,8 +251,17 @@ def run_agent(model, tools, goal, max_steps=10, **more):
 TRIED = [
     name
     for name, exercise in EXERCISES.items()
-    if exercise.fresh.is_file() and "try_it(" in exercise.fresh.read_text(encoding="utf-8")
+    if exercise.functions == ("run_agent",) and "try_it(" in exercise.fresh.read_text(encoding="utf-8")
 ]
+
+
+@each
+def test_no_function_of_the_learner_is_called_without_a_limit(exercise):
+    """`check` and `try_it` end what does not end by itself."""
+    for cell in load("exercises", exercise)["cells"]:
+        if cell["cell_type"] == "code" and not about(cell).get("solution"):
+            calls = [name for name in exercise.functions if re.search(rf"\b{name}\(", source(cell))]
+            assert calls == [], source(cell)
 
 
 def test_the_first_five_exercises_try_a_loop_that_may_not_end():

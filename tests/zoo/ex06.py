@@ -271,7 +271,7 @@ failures_told_in_one_note = wrong("good_kept", "inside the loop over the calls")
     """entries = one_by_one(tools, reply["calls"])
 history += [one for one in entries if not failed(one)]
 if any(map(failed, entries)):
-    history.append({"role": "user", "text": f"Failed: {[one['result'] for one in entries if failed(one)]}"})""",
+    history.append({"role": "user", "text": f"Failed: {list(filter(failed, entries))}"})""",
 )
 
 # --- wrong: ids that come twice or not at all
@@ -399,7 +399,7 @@ class Recursion:
 
 def _calls_of(reply):
     """Every reply as one that makes several requests."""
-    return reply["calls"] if "calls" in reply else [reply]
+    return reply.get("calls") or [reply]
 
 
 @right

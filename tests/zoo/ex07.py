@@ -12,7 +12,10 @@ def trim(result, max_chars, keep=None):
     text = result if isinstance(result, str) else json.dumps(result)
     if len(text) <= max_chars:
         return result
-    half = max_chars // 2
+    note = f" ... {len(text)} characters left out ... "
+    half = (max_chars - len(note)) // 2
+    if half < 1:
+        return text[: max_chars // 2] + text[-(max_chars // 2) :]
     return f"{text[:half]} ... {len(text) - 2 * half} characters left out ... {text[-half:]}"
 
 
@@ -36,6 +39,7 @@ def wrong_compact(criterion, named):
 
 IF_KEEP = "keep is not None and isinstance(result, dict)"
 PICKED = "result = {name: result[name] for name in keep if name in result}"
+HALF = "half = (max_chars - len(note)) // 2"
 FITS = "len(text) <= max_chars"
 WHOLE = "return result"
 LEFT_OUT = "{len(text) - 2 * half} characters left out"
@@ -68,28 +72,57 @@ what_was_picked_as_text = wrong_trim("fields", "a dict stays a dict")(
 keep_only_where_it_is_too_long = wrong_trim("fields", "also where the whole dict would fit")(
     IF_KEEP, f"{IF_KEEP} and len(json.dumps(result)) > max_chars"
 )
-fields_deleted_from_the_given_dict = wrong_trim("fields", "belongs to the caller")(
+fields_deleted_from_the_given_dict = wrong_trim("left_alone", "belongs to the caller")(
     PICKED, "for name in set(result) - set(keep):\n    del result[name]"
 )
 fields_of_a_list = wrong_trim("fields", "the result is a list")(
     IF_KEEP, "keep and not isinstance(result, str)"
 )
 fields_of_a_text = wrong_trim("fields", "Only a dict")(IF_KEEP, "keep")
+fields_of_each_dict_in_a_list = wrong_trim("fields", "the result is a list")(
+    "text = result",
+    """if keep is not None and isinstance(result, list):
+    result = [{name: one[name] for name in keep if name in one} for one in result]
+text = result""",
+)
+fields_of_a_text_that_is_json = wrong_trim("fields", "the result is a text")(
+    f"if {IF_KEEP}",
+    f"""if keep and isinstance(result, str) and result[0] == '{{':
+    result = json.loads(result)
+if {IF_KEEP}""",
+)
+dict_measured_by_str = wrong_trim("fits", "As long as its JSON text")(FITS, "len(str(result)) <= max_chars")
+dicts_never_cut = wrong_trim("both_ends", "which is no text")(FITS, f"isinstance(result, dict) or {FITS}")
 lists_never_cut = wrong_trim("both_ends", "which is no text")(FITS, f"isinstance(result, list) or {FITS}")
 small_dicts_never_cut = wrong_trim("both_ends", "which is no text")(
     f"if {IF_KEEP}", f"if isinstance(result, dict) and len(result) < 3:\n    return result\nif {IF_KEEP}"
 )
-str_for_json = wrong_trim("both_ends", "Which function writes JSON?")("json.dumps(result)", "str(result)")
+str_for_json = wrong_trim("fits", "As long as its JSON text")("json.dumps(result)", "str(result)")
+str_for_json_where_it_is_cut = wrong_trim("both_ends", "Which function writes JSON?")(
+    "note = f", "text = str(result)\nnote = f"
+)
 only_the_start = wrong_trim("both_ends", "The end is nearly gone")(
-    ENDS, 'f"{text[:max_chars]} ({len(text) - max_chars} characters left out)"'
+    ENDS, 'f"{text[: 2 * half]} ({len(text) - 2 * half} characters left out)"'
 )
 only_the_end = wrong_trim("both_ends", "The start is nearly gone")(
-    ENDS, 'f"({len(text) - max_chars} left out) {text[-max_chars:]}"'
+    ENDS, 'f"({len(text) - 2 * half} left out) {text[-2 * half :]}"'
 )
-a_little_more_than_half = wrong_trim("both_ends", "both ends together")(
-    "max_chars // 2", "min(max_chars // 2 + 10, len(text) // 2)"
+a_little_more_than_half = wrong_trim("both_ends", "Take the note's length off first")(HALF, f"{HALF} + 10")
+note_beside_the_limit = wrong_trim("both_ends", "Take the note's length off first")(
+    HALF, "half = max_chars // 2"
 )
-both_ends_whole = wrong_trim("both_ends", "both ends together")(
+no_room_below_the_note = wrong_trim("both_ends", "In so little room")("half < 1", "False")
+half_of_nothing_is_all = wrong_trim("both_ends", "In so little room")("half < 1", "half < 0")
+the_note_alone_in_little_room = wrong_trim("both_ends", "In so little room")(
+    "return text[: max_chars // 2] + text[-(max_chars // 2) :]", "return note[:max_chars]"
+)
+only_the_start_in_little_room = wrong_trim("both_ends", "In so little room")(
+    "return text[: max_chars // 2] + text[-(max_chars // 2) :]", "return text[:max_chars]"
+)
+one_character_in_little_room = wrong_trim("both_ends", "and nothing else")(
+    "return text[: max_chars // 2] + text[-(max_chars // 2) :]", "return text[0] + text[-1]"
+)
+both_ends_whole = wrong_trim("both_ends", "Take the note's length off first")(
     ENDS, 'f"{text[:max_chars]}...{len(text) - 2 * max_chars} left out...{text[-max_chars:]}"'
 )
 says_nothing = wrong_trim("says_how_much", "stands")(f"{LEFT_OUT} ... ", "")
@@ -101,7 +134,7 @@ note_before_both_ends = wrong_trim("says_how_much", "before both ends")(
     ENDS, 'f"{len(text) - 2 * half} left out: {text[:half]} ... {text[-half:]}"'
 )
 one_off_where_the_limit_is_odd = wrong_trim("says_how_much", "where max_chars is odd")(
-    " - 2 * half", " - max_chars"
+    " - 2 * half", " - (max_chars - len(note))"
 )
 one_off_always = wrong_trim("says_how_much", "less both")("2 * half", "2 * half + 1")
 counts_the_keys_of_a_dict = wrong_trim("says_how_much", "less both")(
@@ -132,7 +165,13 @@ summary_before_the_goal = wrong_compact("last_steps", "goal stays first")(
 first_steps_kept = wrong_compact("last_steps", "word for word")(
     "*history[begin:]", "*history[1 : 1 + len(history) - begin]"
 )
-history_changed_in_place = wrong_compact("last_steps", "new list")(
+type_of_every_entry = wrong_compact("nothing_old", "Not every entry has a")(
+    BEGINS, 'entry["type"] in ("tool", "tools")'
+)
+tool_of_every_entry = wrong_compact("nothing_old", "Not every entry has a")(
+    BEGINS, 'entry["tool"] and "result" not in entry'
+)
+history_changed_in_place = wrong_compact("left_alone", "new list")(
     SHORT, f"{SHORT.replace('return', 'history[:] =')}\nreturn history"
 )
 last_entries_kept_for_steps = wrong_compact("last_steps", "Do you count entries?")(
@@ -166,7 +205,7 @@ everything_of_the_model_counted = wrong_compact("whole_steps", "is no step")(
 an_answer_inside_counted = wrong_compact("whole_steps", "is no step")(
     ("(history) if", "(history[:-1]) if"), (BEGINS, '"type" in entry')
 )
-history_of_batches_changed_in_place = wrong_compact("whole_steps", "new list")(
+history_of_batches_changed_in_place = wrong_compact("left_alone", "new list")(
     SHORT,
     f"""{SHORT.replace("return", "short =")}
 if any(entry.get("type") == "tools" for entry in history):
@@ -177,8 +216,11 @@ two_entries_a_step = wrong_compact("whole_steps", "Do not count entries")(
     ("len(places) <= keep_steps", "len(history) <= 1 + 2 * keep_steps"),
     ("places[-keep_steps]", "len(history) - 2 * keep_steps"),
 )
-single_requests_alone_begin_a_step = wrong_compact("whole_steps", "Do not count entries")(
+single_requests_alone_begin_a_step = wrong_compact("whole_steps", "One of the type `tools` begins one too")(
     'in ("tool", "tools")', '== "tool"'
+)
+single_request_in_a_tuple_without_a_comma = wrong_compact("whole_steps", "the type `tools` begins one too")(
+    'in ("tool", "tools")', 'in ("tool",)'
 )
 
 # --- right
@@ -197,6 +239,8 @@ def tight(result, max_chars, keep=None):
     if len(text) <= max_chars:
         return result
     room = max_chars - 40
+    if room < 10:
+        return text[: (max_chars + 1) // 2] + text[len(text) - max_chars // 2 :]
     head, tail = text[: room // 2], text[len(text) - room // 2 :]
     return f"{head} [{len(text) - len(head) - len(tail):,} characters cut] {tail}"
 
@@ -232,8 +276,11 @@ def a_third_and_two(result, max_chars, keep=None):
     too_much = len(text) - max_chars
     if too_much <= 0:
         return result
-    left = max_chars // 3
-    return f"{text[:left]}\n{too_much} characters left out\n{text[len(text) - max_chars + left :]}"
+    room = max_chars - len(f"\n{len(text)} characters left out\n")
+    left = max(room, max_chars) // 3 if room < 30 else room // 3
+    if room < 30:
+        return text[: max(left, 1)] + text[len(text) - (max_chars - max(left, 1)) :]
+    return f"{text[:left]}\n{len(text) - room} characters left out\n{text[len(text) - room + left :]}"
 
 
 def backwards(history, keep_steps, summarise):
@@ -254,7 +301,9 @@ class ThirdsAndAWalkBackwards:
 
 def quoted(result, max_chars, keep=None):
     short = trim(result, max_chars, keep)
-    return short if short == result or not isinstance(short, str) else f'"{short}"'
+    if not isinstance(short, str) or short == result or max_chars < 60:
+        return short
+    return f'"{trim(result, max_chars - 2, keep)}"'
 
 
 @right
@@ -263,7 +312,49 @@ class InQuotes:
     compact = staticmethod(compact)
 
 
+def of_the_package(result, max_chars, keep=None):
+    keep = keep if isinstance(result, dict) else None  # the package picks from each dict of a list, too
+    return (trim if max_chars < memory.MIN_CHARS else memory.trim)(result, max_chars, keep)
+
+
 @right
 class TrimOfThePackage:
-    trim = staticmethod(memory.trim)
+    trim = staticmethod(of_the_package)
     compact = staticmethod(in_groups)
+
+
+def one_character_at_a_time(result, max_chars, keep=None):
+    """Leaves out one character more until what is left fits, with its note if there is room for one."""
+    if isinstance(result, dict) and keep is not None:
+        result = dict((key, result[key]) for key in keep if key in result.keys())  # noqa: C402, SIM118
+    whole = result if isinstance(result, str) else json.dumps(result)
+    if max_chars >= len(whole):
+        return result
+    for out in range(1, len(whole)):
+        first = (len(whole) - out) // 2
+        short = f"{whole[:first]}[{out} chars left out]{whole[first + out :]}"
+        if first and len(short) <= max_chars:
+            return short
+    first = max_chars // 2
+    return whole[:first] + whole[first + len(whole) - max_chars :]
+
+
+def recursive(history, keep_steps, summarise):
+    def last(entries, wanted):
+        for place in reversed(range(len(entries))):
+            if "tool" in str(entries[place].get("type")):
+                before = entries[:place]
+                return last(before, wanted - 1) if wanted > 1 else (before, place)
+        return None, 0
+
+    goal, rest = history[:1], history[1:]
+    before, place = last(rest, keep_steps)
+    if before is None or not any("tool" in str(entry.get("type")) for entry in before):
+        return history
+    return goal + [{"role": "user", "text": summarise(before), "by": "compact"}] + rest[place:]  # noqa: RUF005
+
+
+@right
+class OneByOneAndRecursion:
+    trim = staticmethod(one_character_at_a_time)
+    compact = staticmethod(recursive)

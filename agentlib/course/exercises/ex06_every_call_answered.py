@@ -522,7 +522,7 @@ EXERCISE = Exercise(
         Criterion(
             "ends", 1, "counts a batch as one step, and stops at max_steps (10)",
             nudge="What does your count of steps count?",
-            hint="Only a call of the model is a step: `for step in range(1, max_steps + 1)` around everything.",
+            hint="Only a call of the model is a step: `for step in range(1, max_steps + 1)` around all.",
             judge=in_turn(
                 each(
                     loops.at_the_limit, "endless batches",

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from random import Random
 from typing import Any
@@ -16,7 +16,10 @@ from agentlib.views.describe import sketch
 __all__ = ["EXERCISE"]
 
 NOTE_CHARS = 80
-"""The note about what is left out may stand inside max_chars or beside it; it has at most so many."""
+"""A note about what is left out has at most so many characters; with less room it may be missing."""
+
+LITTLE = (2, 3, 11, *range(25, 46), 60)
+"""Limits about as large as a note is: at one of them exactly nothing is left for the ends."""
 
 
 def words(world: World, chars: int) -> str:
@@ -30,8 +33,9 @@ LETTERS = "ÆÐØÞŒŁ"
 
 
 def odd_letters(world: World, chars: int) -> str:
-    """A text of so many characters, each of which can be told from a note's."""
-    return "".join(world.rng.choice(LETTERS) for _ in range(chars))
+    """A text of so many characters, each of which can be told from a note's, and one half from the other."""
+    letters = (LETTERS if place < chars // 2 else LETTERS.lower() for place in range(chars))
+    return "".join(world.rng.choice(some) for some in letters)
 
 
 def a_step(world: World, calls: int = 1, note: bool = False) -> list[Entry]:
@@ -83,6 +87,9 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     world = World(rng)
     limit = 2 * rng.randrange(60, 100)
     odd_limit = limit - 1
+    quotes = 15
+    in_quotes = {"said": '"' * quotes}  # its JSON text has that many characters more than its Python text
+    in_quotes["by"] = words(world, limit - len(str({**in_quotes, "by": ""})) - rng.randrange(3))
     long = words(world, limit * 3 + rng.randrange(50))
     exact, one_more = words(world, limit), words(world, limit + 1)
     fields: Entry = {
@@ -116,8 +123,11 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "fields": trim(fields, 10_000, keep=picked),
         "no fields named": trim(fields, 10_000),
         "a field that is not there": trim(fields, 10_000, keep=[*picked, "no_such_field"]),
-        "text with fields named": trim(exact, limit, keep=picked),
-        "list with fields named": trim([world.number(), "b"], limit, keep=picked),
+        "text with fields named": trim(json.dumps(fields), 10_000, keep=picked),
+        "list with fields named": trim([fields, {**fields, "b": 1}], 10_000, keep=picked),
+        "dict with quotes": trim(in_quotes, limit),
+        **{f"max_chars={few}": trim(odd_letters(world, limit * 3), few) for few in LITTLE},
+        "dict, max_chars=20": trim(wide, 20),
         "wide dict": trim(wide, limit),
         "long list": trim([world.things() for _ in range(limit)], limit),
         "dict of one long field": trim({"text": long}, limit),
@@ -213,8 +223,10 @@ def _picks_fields(logs: Logs) -> Fault | None:
     return None
 
 
-def _cut_when_picked(log: Log) -> Fault | None:
-    if crash(log) is not None or isinstance(_value(log), str):
+def _cut_when_picked(logs: Logs) -> Fault | None:
+    log = logs["picked and too long"]
+    never_cut = not isinstance(_value(logs["wide dict"]), str)  # that is told where both ends are looked at
+    if crash(log) is not None or isinstance(_value(log), str) or never_cut:
         return None
     size = len(json.dumps(_picked_fields(log)))
     return Fault(
@@ -233,12 +245,7 @@ def _picked(log: Log, too_long: Log) -> Fault | None:
     expected, value = _picked_fields(log), _value(log)
     gave = f"gave {shown(value)}"
     if value == expected:
-        if not log.outcome.get("changed"):
-            return None
-        return Fault(
-            "took fields out of the dict that was given",
-            "That dict belongs to the caller. Put the fields that are named into a new one.",
-        )
+        return None
     if isinstance(value, str) and value in [*_as_texts(expected), str(expected)]:
         return Fault(f"gave the text {shown(value)}, not a dict", AS_IT_IS)
     if value == log.facts["result"] and _value(too_long) in (
@@ -294,7 +301,8 @@ def _cut(log: Log) -> Cut | Fault:
             f"a dict came back as {shortened(got)}, which is not the start of its JSON text",
             "`str` writes a dict as Python does, with single quotes. Which function writes JSON?",
         )
-    probe = log.facts["limit"] // 5
+    limit = log.facts["limit"]
+    probe = 1 if limit <= NOTE_CHARS else limit // 8
     first, last = got.find(text[:probe]), got.rfind(text[-probe:])
     before = first if 0 < first <= NOTE_CHARS else 0
     behind = len(got) - last - probe if last >= 0 else 0
@@ -304,7 +312,15 @@ def _cut(log: Log) -> Cut | Fault:
     return Cut(text, got, start, end, body[start : len(body) - end], (got[:before], got[len(got) - behind :]))
 
 
-ONE_ROOM = "max_chars is the room for both ends together. How much is one half of it?"
+ONE_ROOM = (
+    "max_chars is the room for all that comes back: both ends and the note between them. Take the note's "
+    "length "
+    "off first, then halve what is left."
+)
+NO_ROOM = (
+    "In so little room the note does not fit, and then both ends stand alone. What are `half` and "
+    "`text[-half:]` where the room for them is 0 or less?"
+)
 
 
 def _keeps_both_ends(log: Log) -> Fault | None:
@@ -313,18 +329,38 @@ def _keeps_both_ends(log: Log) -> Fault | None:
     if isinstance(cut, Fault):
         return cut
     size, start, end = len(cut.text), cut.start, cut.end
-    if len(cut.got) > limit + NOTE_CHARS:
-        return Fault(f"{size} characters became {len(cut.got)}, with max_chars={limit}", ONE_ROOM)
+    little = limit <= NOTE_CHARS
+    if len(cut.got) > limit:
+        return Fault(
+            f"{size} characters became {len(cut.got)}, with max_chars={limit}",
+            NO_ROOM if little else ONE_ROOM,
+        )
     kept = f"of {size} characters the first {start} and the last {end} are kept, with max_chars={limit}"
-    if start < limit // 5 or end < limit // 5:
-        lost = "start" if start < limit // 5 else "end"
+    least = max(1, (limit - NOTE_CHARS) // 5)
+    if start < least or end < least:
+        lost = "start" if start < least else "end"
         return Fault(
             kept,
-            f"The {lost} is nearly gone. Half of the room for each end: `text[:half]` and `text[-half:]`.",
+            NO_ROOM
+            if little
+            else f"The {lost} is nearly gone. Half of the room for each end: `text[:half]`, `text[-half:]`.",
         )
-    if start + end > limit and isinstance(log.facts["result"], str) and cut.between:
-        return Fault(f"{kept}: {start + end} together", ONE_ROOM)
+    if little and not cut.between and len(cut.got) < limit - 1:
+        return Fault(f"{kept}, and nothing else", NO_ROOM)
     return None
+
+
+def _measured_as_json(logs: Logs) -> Fault | None:
+    log = logs["dict with quotes"]
+    never_cut = not isinstance(_value(logs["dict of one long field"]), str)
+    if "raised" in log.outcome or isinstance(_value(log), str) or never_cut:
+        return None
+    result, limit = log.facts["result"], log.facts["limit"]
+    return Fault(
+        f"a dict came back as it was, with max_chars={limit}; its JSON text has {len(json.dumps(result))} "
+        f"characters, and str of it {len(str(result))}",
+        "How long is a dict? As long as its JSON text, `json.dumps(result)`: that is what the model reads.",
+    )
 
 
 def _says_how_much(log: Log) -> Fault | None:
@@ -364,6 +400,12 @@ ONLY_A_DICT = "Only a dict has fields to pick from."
 
 def _compacted(log: Log) -> list[Any] | Fault:
     if fault := crash(log):
+        if log.outcome.get("raised", {}).get("type") == "KeyError":
+            return replace(
+                fault,
+                hint='Not every entry has a "type" or a "tool": a result and a note have other keys. '
+                '`entry.get("type")` gives None where there is none.',
+            )
         return fault
     value = _value(log)
     if not isinstance(value, list):
@@ -406,9 +448,6 @@ def _why_called(name: str, logs: Logs) -> str:
     return "With no old steps there is nothing to summarise. Which condition says so?"
 
 
-NEW_LIST = "The loop still needs its full history. Make a new list."
-
-
 def _kept_right(log: Log) -> Fault | None:
     value = _compacted(log)
     if isinstance(value, Fault):
@@ -434,8 +473,6 @@ def _kept_right(log: Log) -> Fault | None:
             "The last steps stay word for word. A step is a reply with all of its results.",
         )
     middle = value[1 : len(value) - len(kept)]
-    if log.outcome.get("changed"):
-        return Fault(f"{what}: the history that was given is not as it was before", NEW_LIST)
     if any(is_request(entry) or is_result(entry) for entry in middle):
         return Fault(
             f"{what}: what came back is {sketch(value)}; old entries are still there",
@@ -507,11 +544,49 @@ def _kept_and_summarised(log: Log) -> Fault | None:
 
 def _whole_batch(log: Log) -> Fault | None:
     fault = _kept_and_summarised(log)
-    if fault is None or fault.hint == NEW_LIST:
-        return fault
-    return Fault(
-        fault.seen, "Do not count entries. Find where each step begins: at an entry that is a reply."
+    if fault is None:
+        return None
+    for kind, other in (("tool", "tools"), ("tools", "tool")):
+        begins = [place for place, entry in enumerate(log.facts["history"]) if entry.get("type") == kind]
+        kept, value = _kept_from(begins, log), _value(log)
+        if isinstance(value, list) and kept == value[-len(kept) :]:
+            return replace(
+                fault,
+                hint=f"It looks as if only replies of the type `{kind}` begin a step for your code. One of "
+                f"the type `{other}` begins one too.",
+            )
+    return replace(
+        fault, hint="Do not count entries. Find where each step begins: at an entry that is a reply."
     )
+
+
+def _kept_from(begins: list[int], log: Log) -> list[Any]:
+    """What would be kept if steps began at these places."""
+    history: list[Any] = log.facts["history"]
+    keep = log.facts["keep_steps"]
+    return history[begins[-keep] :] if len(begins) >= keep else history
+
+
+CHANGED = {
+    ("fields", "wide dict with fields named"): (
+        "the dict that was given",
+        "That dict belongs to the caller. Put the fields that are named into a new one.",
+    ),
+    ("old steps", "old batches"): (
+        "the history that was given",
+        "The loop still needs its full history. Make a new list.",
+    ),
+}
+"""Runs after which what was given must be as before: what it is, and a hint."""
+
+
+def left_alone(logs: Logs) -> Fault | None:
+    """What is given stays as it was. Only the learner's own process can say so."""
+    for names, (what, hint) in CHANGED.items():
+        for name in names:
+            if logs[name].outcome.get("changed"):
+                return Fault(f"{what} is not as it was before", hint, scenario=name)
+    return None
 
 
 NO_STEP = "An entry of the type `answer` is no step. A step begins at a reply of the type `tool` or `tools`."
@@ -549,10 +624,11 @@ EXERCISE = Exercise(
                     "exactly as long, other letters",
                 ),
                 each(_came_back_shorter, "long text", "one too long"),
+                _measured_as_json,
             ),
             details=(
                 "Exactly `max_chars` characters still fit. Where `keep` is given, it is what was picked that "
-                "has to fit (Part 2)."
+                "has to fit (Part 2). What is no text is as long as its JSON text."
             ),
         ),
         Criterion(
@@ -564,7 +640,7 @@ EXERCISE = Exercise(
             ),
             judge=in_turn(
                 _picks_fields,
-                each(_cut_when_picked, "picked and too long"),
+                _cut_when_picked,
                 each(
                     _came_back_whole, "no fields named",
                     before="without keep, ", hint="Without `keep` every field stays.",
@@ -578,31 +654,45 @@ EXERCISE = Exercise(
                     before="keep was given and the result is a list: ", hint=ONLY_A_DICT,
                 ),
             ),
-            needs=("fits",),
+            after=("fits",),
             details=(
                 "A name that the dict does not have is passed over. A result that is no dict has no fields "
-                "to pick. The dict that is given stays as it was."
+                "to pick: a list of dicts and a text stay whole. (`agentlib.memory.trim` picks from each "
+                "dict of "
+                "a list, too.)"
             ),
         ),
         Criterion(
             "both_ends", 2,
-            "trim keeps both ends of what is too long, within max_chars (a short note beside them is free)",
+            "trim keeps both ends of what is too long, in max_chars characters at most, the note included",
             nudge="Errors often stand at the end of a text, headings at its start. Which part can go?",
-            hint="`half = max_chars // 2`; then the first half, a note, and the last half.",
+            hint=(
+                'With `note = f" ... {len(text)} characters left out ... "`, which is as long as it can get, '
+                "`half = (max_chars - len(note)) // 2`. Where that is below 1, no note: "
+                "`text[: max_chars // 2] + text[-(max_chars // 2) :]`."
+            ),
             judge=each(
                 _keeps_both_ends,
                 "long text", "long text, odd limit", "wide dict", "long list", "dict of one long field",
+                *(f"max_chars={few}" for few in reversed(LITTLE)),
+                "dict, max_chars=20",
             ),
-            needs=("fits",),
+            after=("fits",),
+            details=(
+                "`max_chars` is any whole number from 2 up. Where it is too small for the note, both ends "
+                "stand "
+                "alone, about half of the room each."
+            ),
         ),
         Criterion(
             "says_how_much", 1, "trim says between the two ends how many characters are left out",
             nudge="How does the model know that something is missing, and how much?",
-            hint='f"... {len(text) - 2 * half} characters left out ..." between the two ends.',
+            hint='`f" ... {len(text) - 2 * half} characters left out ... "` between the two ends.',
             judge=each(
                 _says_how_much, "long text", "long text, odd limit", "one too long, odd limit", "wide dict"
             ),
-            needs=("fits", "both_ends"),
+            needs=("both_ends",),
+            after=("fits",),
         ),
         Criterion(
             "nothing_old", 1,
@@ -620,8 +710,7 @@ EXERCISE = Exercise(
             nudge="Where do the last steps begin?",
             hint="`begin = places[-keep_steps]`; `history[begin:]` is what stays, `history[1:begin]` is old.",
             judge=each(_kept_right, "old steps"),
-            needs=("nothing_old",),
-            details="The history that is given stays as it was: return a new list.",
+            after=("nothing_old",),
         ),
         Criterion(
             "summary", 1, "compact puts one summary of all old entries behind the goal",
@@ -639,7 +728,7 @@ EXERCISE = Exercise(
                     ),
                 ),
             ),
-            needs=("nothing_old", "last_steps"),
+            after=("nothing_old", "last_steps"),
             details=(
                 "`summarise` is called once, with a list of all old entries, without the goal; it gives back "
                 "a text. What stands between the goal and the first step is old too: a summary from before, "
@@ -658,10 +747,20 @@ EXERCISE = Exercise(
                 each(_answer_is_no_step, "an answer at the end"),
                 each(_kept_right, "answers inside", before="with answers in the history: ", hint=NO_STEP),
             ),
-            needs=("nothing_old", "last_steps", "summary"),
+            after=("nothing_old", "last_steps", "summary"),
             details=(
                 "A reply may have made several requests, and there may be a note or an answer between two "
                 "steps."
+            ),
+        ),
+        Criterion(
+            "left_alone", 0, "both leave what they are given as it was, and make something new",
+            nudge="Who else holds the dict, or the list, that you were given?",
+            hint="No `del`, no `pop`, no `history[:] = ...`: build a new dict and a new list.",
+            judge=left_alone,
+            after=("fits", "nothing_old"),
+            details=(
+                "No points, for only your own computer can tell; the check shows it all the same."
             ),
         ),
     ),
