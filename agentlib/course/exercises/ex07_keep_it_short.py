@@ -345,7 +345,7 @@ def _keeps_both_ends(log: Log) -> Fault | None:
             if little
             else f"The {lost} is nearly gone. Half of the room for each end: `text[:half]`, `text[-half:]`.",
         )
-    if little and not cut.between and len(cut.got) < limit - 1:
+    if little and not cut.between and not any(cut.outside) and start + end < limit - 1:
         return Fault(f"{kept}, and nothing else", NO_ROOM)
     return None
 
