@@ -57,6 +57,24 @@ def test_without_the_notebooks_the_lesson_and_the_cells_id_are_said():
     assert look_again("01_the_loop", "no-such-cell") == "Look again at lesson 01_the_loop, cell no-such-cell."
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "lesson 01_x, cell a."),
+        ("[]", "lesson 01_x, cell a."),
+        ('{"cells": [{"cell_type": "code", "source": []}]}', "lesson 01_x, cell a."),
+        ('{"cells": [{"cell_type": "markdown", "id": "h", "source": "## One *b*"}, '
+         '{"cell_type": "code", "id": "a", "source": ["\\n"]}]}', 'lesson 01, "One b".'),
+        ('{"cells": [{"cell_type": "markdown", "id": "a", "source": ["We see.\\n", "## Two"]}]}',
+         'lesson 01, "Two", the cell that begins: We see.'),
+    ],
+)  # fmt: skip
+def test_a_lesson_that_the_learner_has_changed_is_still_named(text, said, tmp_path, monkeypatch):
+    monkeypatch.setattr("agentlib.course.final.NOTEBOOKS", tmp_path)
+    (tmp_path / "01_x.ipynb").write_text(text)
+    assert look_again("01_x", "a") == f"Look again at {said}"
+
+
 @pytest.mark.parametrize("task", SHOWN, ids=name_of)
 def test_a_question_shows_something_and_explains_every_choice_whatever_the_seed(task):
     keys = set()

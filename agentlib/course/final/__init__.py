@@ -78,27 +78,13 @@ def draw_tasks(tasks: list[TaskSource], count: int, rng: Random) -> list[TaskSou
         raise ValueError(
             f"From {len(tasks)} questions 1 to {len(tasks)} can be drawn, but {describe(count)} was wanted."
         )
-    lessons = sorted({task.lesson for task in tasks})
-    lessons = rng.sample(lessons, min(count, len(lessons)))
-    repairs_left = count // 3
+    mixed = rng.sample(tasks, len(tasks))
+    lessons = list(dict.fromkeys(task.lesson for task in mixed))[:count]
     drawn: list[TaskSource] = []
-    for lesson in lessons:
-        own = [task for task in tasks if task.lesson == lesson]
-        repairs = [task for task in own if task.is_repair]
-        if repairs and (repairs_left > 0 or len(repairs) == len(own)):
-            own = repairs
-        else:
-            own = [task for task in own if not task.is_repair]
-        drawn.append(rng.choice(own))
-        repairs_left -= drawn[-1].is_repair
-    rest = rng.sample([task for task in tasks if task not in drawn], len(tasks) - len(drawn))
-    rest.sort(key=lambda task: task.is_repair)
-    repairs, shown = [task for task in rest if task.is_repair], [task for task in rest if not task.is_repair]
-    more = repairs[: max(0, min(repairs_left, count - len(drawn)))]
-    drawn += [
-        *more,
-        *[task for task in (*shown, *repairs) if task not in more][: count - len(drawn) - len(more)],
-    ]
+    for lesson in (*lessons, *[""] * (count - len(lessons))):  # "" = any
+        left = [task for task in mixed if task not in drawn and lesson in ("", task.lesson)]
+        wants_repair = sum(task.is_repair for task in drawn) < count // 3
+        drawn.append(next((task for task in left if task.is_repair == wants_repair), left[0]))
     return rng.sample(drawn, count)
 
 
@@ -111,10 +97,10 @@ def look_again(lesson: str, cell: str) -> str:
     try:
         notebook = json.loads((NOTEBOOKS / f"{lesson}.ipynb").read_text(encoding="utf-8"))
         heading, lines = _place(notebook["cells"], cell)
-    except (OSError, ValueError, KeyError, StopIteration):
+    except (OSError, ValueError, KeyError, TypeError):  # not there, or changed by the learner
         return f"Look again at lesson {lesson}, cell {cell}."
     place = f'Look again at lesson {number}, "{heading}"'
-    begins = _plain(next(line for line in lines if line.strip()))
+    begins = _plain(next((line for line in lines if line.strip()), heading))
     return f"{place}." if begins == heading else f"{place}, the cell that begins: {begins[:60]}"
 
 
