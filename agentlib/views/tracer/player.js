@@ -744,6 +744,59 @@ class Track {
 
 // --- forms ------------------------------------------------------------------------------------------
 
+// The exact request of the step that is shown, in the shape of a provider's interface.
+class Wire {
+  // chosen: what the switch of the view before stood at.
+  constructor(timelines, chosen = "") {
+    this.timelines = timelines;
+    const names = (timelines.find(({ wire }) => wire)?.wire ?? []).map(({ name }) => name);
+    this.choice = focusable(make("select", {}, make("option", { value: "" }, "off"),
+      ...names.map((name) => make("option", { value: name }, name))));
+    this.choice.value = names.includes(chosen) ? chosen : "";
+    this.choice.addEventListener("change", () => this.draw(this.steps));
+    this.requests = make("div", { class: "agentlib-requests" });
+    this.element = make("section", { class: "agentlib-wire", "aria-label": "As the provider sees it" },
+      make("label", {}, "as the provider sees it: ", this.choice), this.requests);
+    this.element.hidden = !names.length;
+  }
+
+  draw(steps) {
+    this.steps = steps;
+    const shown = this.choice.value && `${this.choice.value} ${steps}`;
+    if (shown === this.shown) return;
+    this.shown = shown;
+    this.requests.replaceChildren(...(shown ? this.timelines.map((timeline, run) => this.request(timeline, steps[run])) : []));
+  }
+
+  request({ label, wire }, number) {
+    const shape = wire?.find(({ name }) => name === this.choice.value);
+    const title = label ? [make("strong", {}, label), ": "] : [];
+    const step = shape?.steps[number - 1];
+    if (!step) {
+      const why = shape ? "no request has been made yet." : "the requests of so long a run are not kept.";
+      return make("div", {}, make("p", {}, ...title, label ? why : why[0].toUpperCase() + why.slice(1)));
+    }
+    if (step.problem) return make("div", {}, make("p", {}, ...title, step.problem));
+    const sent = step.parts.flatMap(([from, to]) => Array.from({ length: to - from }, (_, place) => from + place));
+    const fresh = new Set(step.new);
+    const states = sent.map((_, place) => (place < step.cached ? "cached" : fresh.has(place) ? "new" : "read anew"));
+    const counts = ["cached", "read anew", "new"].map((state) => [states.filter((one) => one === state).length, state])
+      .filter(([count]) => count).map(([count, state]) => `${count} ${state}`);
+    const words = `request ${number}: ${sent.length} message${sent.length === 1 ? "" : "s"} (${counts.join(", ")})${step.no_tools ? ", no tools offered" : ""}`;
+    return make("div", {},
+      make("p", {}, ...title, words),
+      make("details", {}, make("summary", {}, `beside “${shape.field}”: model, tools, settings`), make("pre", {}, shape.head)),
+      make("ol", { "aria-label": `Messages of request ${number}` }, ...sent.map((item, place) => this.message(shape, item, states[place]))));
+  }
+
+  message(shape, item, state) {
+    const role = /"role": "(\w+)"/.exec(shape.items[item])?.[1] ?? "message";
+    const open = state === "new" ? { open: "" } : {};
+    return make("li", { class: `agentlib-${state.replace(" ", "-")}` }, make("details", open,
+      make("summary", {}, make("strong", {}, state), ` ${role}, ${numberWords(shape.chars[item])} characters`), make("pre", {}, shape.items[item])));
+  }
+}
+
 class PredictForm {
   constructor(predict, guess, choose) {
     this.predict = predict;
@@ -824,7 +877,8 @@ class Player {
     this.question = make("div");
     this.captions = make("div", { class: "agentlib-captions" });
     this.body = make("div", { class: "agentlib-body" });
-    this.inside = make("div", {}, this.notes, this.controls(), this.question, this.captions, this.body);
+    this.wires = make("div");
+    this.inside = make("div", {}, this.notes, this.controls(), this.question, this.captions, this.body, this.wires);
     this.root = focusable(make("div", { class: "agentlib-player", tabindex: "0", role: "group" },
       make("div", { class: "agentlib-box" }, this.inside, this.forms)));
     this.root.addEventListener("keydown", (event) => this.key(event));
@@ -918,6 +972,8 @@ class Player {
       timelines.forEach((timeline, run) => { if (timeline.lines.length) this.runs[run].addCode(new Code([timeline], [""])); });
     }
     this.captions.replaceChildren(...this.runs.map((run) => run.caption.element));
+    this.wire = new Wire(timelines, this.wire?.choice.value);
+    this.wires.replaceChildren(this.wire.element);
     this.body.classList.toggle("agentlib-alone", !this.code);
     this.body.replaceChildren(...(this.code ? [this.code.element] : []), make("div", { class: "agentlib-runs" }, ...this.runs.map((run) => run.element)));
   }
@@ -947,6 +1003,7 @@ class Player {
     this.runs.forEach((run, place) => run.draw(numbers[place]));
     const frames = this.runs.map((run, place) => run.frames[numbers[place] - 1]);
     const step = this.clock.steps[tick - 1] ?? 0;
+    this.wire.draw(frames.map((frame) => frame?.step ?? 0));
     const words = frames.map((frame, place) => `${this.several ? `${this.timelines[place].label}: ` : ""}${plainCaption(frame?.caption ?? "")}`);
     this.track.draw(tick, step, `Frame ${tick} of ${this.last}: ${words.join("; ")}`);
     const most = this.several ? null : this.timelines[0]?.max_steps;
