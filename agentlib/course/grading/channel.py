@@ -51,6 +51,7 @@ class Child:
         self.deadline = deadline
         self.log_bytes = log_bytes
         self.printed_bytes = 0
+        self.cpu_seconds = 0.0
         self.kept = bytearray()
         self._ended = ""
         self._last_id = 0
@@ -243,7 +244,7 @@ class Child:
         self._ended = why
         if self._started.stop is not None:
             self._started.stop()
-        kill_below(self.pid)
+        self.cpu_seconds = kill_below(self.pid)
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)

@@ -154,7 +154,7 @@ def other_things(out: Path) -> list[str]:
 
     def is_ours(path: Path) -> bool:
         name = path.name.removesuffix(".part")  # a file that was being written when the batch was killed
-        known = name in OURS or name.startswith("grades_")
+        known = name in OURS or name.startswith(("grades_", "feedback_"))
         return known and path.is_dir() == (path.name in ("results", "feedback"))
 
     theirs = [path.name for path in out.iterdir() if not is_ours(path)] if out.is_dir() else []
@@ -265,7 +265,7 @@ def grade_and_write(folder: Path, out: Path, arguments: argparse.Namespace) -> i
     by_status = ", ".join(f"{count} {status}" for status, count in counts.items())
     if before:
         print(taken_over(before, kept_results(out), course))
-    if arguments.format:
+    if arguments.format in ("canvas", "moodle"):
         print(without_number(rows, arguments.format) or "Every student has a number.", file=sys.stderr)
     handed_in = f"{len(rows)} submission{'' if len(rows) == 1 else 's'}"
     print(f"{handed_in}: {by_status}. Results: {out / 'grades.csv'}, {out / 'class.html'}")
@@ -347,9 +347,9 @@ def add_grade(commands: "Commands") -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("canvas", "moodle"),
+        choices=("canvas", "moodle", "excel"),
         default="",
-        help="also write tables that Canvas or Moodle can import",
+        help="also write tables and feedback for Canvas or Moodle, or a table with semicolons",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(run=run_grade)

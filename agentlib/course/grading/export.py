@@ -11,7 +11,9 @@ from typing import Any
 
 from agentlib.course.errors import GradebookError
 from agentlib.course.exercises import EXERCISES
+from agentlib.course.grading.alike import with_alike_notes
 from agentlib.course.grading.files import write_whole
+from agentlib.course.grading.give_back import feedback_archives
 from agentlib.course.grading.grade import Row
 from agentlib.course.grading.pages import class_page, feedback_name, feedback_page
 
@@ -25,6 +27,9 @@ __all__ = [
     "without_number",
     "write_results",
 ]
+
+BOM = "\ufeff"
+"""The mark by which spreadsheets know UTF-8."""
 
 COLUMNS = (
     "student",
@@ -55,19 +60,25 @@ def json_parts(rows: Sequence[Row]) -> Iterator[str]:
 def write_results(rows: Sequence[Row], out: Path, format: str = "") -> None:
     """Write `grades.csv`, `grades.json`, `class.html` and `feedback/`, each file whole or not at all.
 
-    format: "canvas" or "moodle" writes the tables that one of them imports, too.
+    format: "canvas" or "moodle" writes the tables that one of them imports, too, and an archive with the
+    feedback of each exercise; "excel" a table for spreadsheets that part cells with semicolons.
     """
     feedback = out / "feedback"
     feedback.mkdir(parents=True, exist_ok=True)
     counting = rows_that_count(rows)
-    write_whole(out / "grades.csv", "\ufeff" + csv_text(counting))  # the mark of UTF-8 for spreadsheets
+    table = with_alike_notes(counting)
+    write_whole(out / "grades.csv", BOM + csv_text(table))
     write_whole(out / "grades.json", json_parts(rows))
     write_whole(out / "class.html", class_page(counting))
+    if format == "excel":
+        write_whole(out / "grades_excel.csv", BOM + csv_text(table, delimiter=";"))
     if format == "canvas":
         write_whole(out / "grades_canvas.csv", canvas_text(rows))
     if format == "moodle":
         for exercise, text in moodle_texts(rows).items():
             write_whole(out / f"grades_moodle_{exercise}.csv", text)
+    for name, archive in feedback_archives(counting, format):
+        write_whole(out / name, archive)
     pages: dict[str, list[Row]] = {}
     for row in rows:
         pages.setdefault(feedback_name(row.student, row.number), []).append(row)
@@ -94,13 +105,15 @@ def plain_cell(value: object) -> object:
     return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
 
 
-def csv_text(rows: Iterable[Row]) -> str:
-    """Write rows as a table for a spreadsheet."""
+def csv_text(rows: Iterable[Row], delimiter: str = ",") -> str:
+    """Write rows as a table for a spreadsheet. delimiter: with ";" numbers have a comma and no point."""
     out = io.StringIO(newline="")
-    writer = csv.writer(out)
+    writer = csv.writer(out, delimiter=delimiter)
     writer.writerow(COLUMNS)
     for row in rows:
         about = {**row.as_dict(), "notes": " ".join(row.notes), "late": "late" if row.late else ""}
+        if delimiter == ";":
+            about["seconds"] = str(row.seconds).replace(".", ",")
         writer.writerow([plain_cell(about[name]) for name in COLUMNS])
     return out.getvalue()
 

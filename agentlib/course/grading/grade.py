@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,6 +38,9 @@ __all__ = [
 GRADED, TIMED_OUT, CRASHED = "graded", "timed out", "crashed"
 UNREADABLE, TAMPERED, NOT_STARTED = "unreadable", "tampered", "not started"
 
+STUB_SECONDS = 2.0
+"""An exercise as it was handed out takes a small part of that."""
+
 T = TypeVar("T")
 
 
@@ -51,6 +54,7 @@ class Row:
     notes: sentences for the instructor and the student.
     report: as `CheckReport.as_dict` gives it; None = it was not checked.
     number: the learning system's own for the student, "" if there is none. late: whether it says so.
+    fingerprint: of the solution, to find others that are much alike; "" = none.
     """
 
     student: str
@@ -66,6 +70,7 @@ class Row:
     report: dict[str, Any] | None = None
     number: str = ""
     late: bool = False
+    fingerprint: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Give everything as plain data, ready for JSON."""
@@ -128,7 +133,11 @@ def grade_notebook(
         return row(CRASHED, 0, (note, *_notes(plan_, learner)))
     finally:
         learner.close()
-    return row(_status(report, learner), report.points, _notes(plan_, learner), report)
+    made = row(_status(report, learner), report.points, _notes(plan_, learner), report)
+    if made.status == NOT_STARTED and learner.cpu_seconds > STUB_SECONDS:
+        note = f"It is not started, and yet it used {learner.cpu_seconds:.0f} seconds of computing time."
+        made = replace(made, notes=(*made.notes, note))
+    return replace(made, fingerprint=plan_.fingerprint)
 
 
 def in_time(read: Callable[[], T], limits: Limits) -> T:

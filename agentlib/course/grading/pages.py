@@ -15,7 +15,9 @@ from markupsafe import Markup
 from agentlib.course.checking.report import NOT_YET, CheckReport, CriterionResult
 from agentlib.course.checking.saw import HEADS, Saw
 from agentlib.course.exercises import EXERCISES
+from agentlib.course.grading.alike import alike_notes
 from agentlib.course.grading.grade import GRADED, Row
+from agentlib.course.grading.overview import needs_look, stuck_at
 from agentlib.views.shown import caption_html
 
 __all__ = ["class_page", "feedback_name", "feedback_page"]
@@ -74,11 +76,27 @@ def _report(about: dict[str, Any], notes: Sequence[str]) -> CheckReport:
 
 
 def class_page(rows: Sequence[Row]) -> str:
-    """Write the page of the class: who has what, how many met each criterion, and what failed first."""
-    statuses = Counter(row.status for row in rows).items()
+    """Write the page of the class: what needs a look, where the class is stuck, and who has what."""
     exercises = [_statistics(name, rows) for name in EXERCISES if any(_has_report(name, row) for row in rows)]
-    lines = [{**vars(row), "page": feedback_name(row.student, row.number)} for row in rows]
-    return _page("class.html", title="The class", statuses=statuses, exercises=exercises, rows=lines)
+    alike = alike_notes(rows)
+    lines = [
+        {
+            **vars(row),
+            "notes": (*row.notes, *filter(None, [alike.get(place)])),
+            "page": feedback_name(row.student, row.number),
+            "anchor": f"row-{place + 1}",
+            "needs_look": needs_look(row),
+            "alike": place in alike,
+        }
+        for place, row in enumerate(rows)
+    ]
+    return _page(
+        "class.html",
+        title="The class",
+        statuses=Counter(row.status for row in rows).items(),
+        exercises=exercises,
+        rows=lines,
+    )
 
 
 def _has_report(exercise: str, row: Row) -> bool:
@@ -94,6 +112,8 @@ def _statistics(exercise: str, rows: Sequence[Row]) -> dict[str, Any]:
     points = Counter(row.points for row in graded)
     return {
         "title": exercise.replace("_", " "),
+        "anchor": exercise,
+        "stuck": stuck_at(exercise, graded),
         "graded": len(graded),
         "criteria": [(one.id.replace("_", " "), met[one.id]) for one in EXERCISES[exercise].criteria],
         "meanings": [(one.id.replace("_", " "), one.wanted) for one in EXERCISES[exercise].criteria],

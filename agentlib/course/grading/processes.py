@@ -34,13 +34,27 @@ def below(pid: int) -> list[psutil.Process]:
     return [process for process in reversed(found) if is_running(process.pid)]
 
 
-def kill_below(pid: int) -> None:
-    """End every process below another, also those that have left its group, until none is left."""
+def kill_below(pid: int) -> float:
+    """End every process below another, also those that have left its group, until none is left.
+
+    Gives the seconds of computing time that all of them had used, with those that ended before.
+    """
+    used = cpu_seconds(pid)
     for _ in range(TIMES):
         found = below(pid)
         if not found:
-            return
+            break
+        used += sum(cpu_seconds(process.pid) for process in found)
         _kill(found)
+    return used
+
+
+def cpu_seconds(pid: int) -> float:
+    """Give the computing time of a process and of its children that have ended."""
+    try:
+        return sum(psutil.Process(pid).cpu_times()[:4])
+    except psutil.Error:
+        return 0.0
 
 
 def kill_user(user: int) -> None:

@@ -50,6 +50,7 @@ class SandboxedLearner:
         """Why there will be no child any more; "" while there may be one."""
         self.printed_bytes = 0
         self.log_bytes = 0
+        self.cpu_seconds = 0.0
         self._names: dict[str, str] = {}
         self._child: Child | None = None
         self._cells: Sequence[Cell] = plan.cells
@@ -94,6 +95,7 @@ class SandboxedLearner:
             self._child.end()
             self.printed_bytes += self._child.printed_bytes
             self.log_bytes = self._child.log_bytes
+            self.cpu_seconds += self._child.cpu_seconds
             self._child = None
 
     def _drop(self, why: str) -> None:

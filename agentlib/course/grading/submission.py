@@ -13,6 +13,7 @@ from agentlib.course.checking.notebook import converted_note, format_of, read_ce
 from agentlib.course.checking.spec import Exercise
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import FRESH_DIR, exercise_of_cells
+from agentlib.course.grading.sketches import fingerprint
 from agentlib.course.running.cells import Cell
 
 __all__ = ["Plan", "exercise_in", "plan"]
@@ -42,12 +43,13 @@ class Plan:
 
     cells: our set-up cells, then the learner's, in order.
     only: our set-up cells, then the solution's alone.
-    notes: what is odd about the notebook, in sentences.
+    notes: what is odd about the notebook, in sentences. fingerprint: of the solution; see `fingerprint`.
     """
 
     cells: tuple[Cell, ...]
     only: tuple[Cell, ...]
     notes: tuple[str, ...]
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
     numbers = {cell.grade_id: cell.number for cell in cells if cell.grade_id}
     setup = [cell._replace(number=numbers.get(cell.grade_id, 0)) for cell in own.setup]
     only, found = solution_cells(exercise, theirs, own)
-    return Plan((*setup, *theirs), (*setup, *only), (*notes, *found))
+    sketch = fingerprint(cell.source for cell in only)
+    return Plan((*setup, *theirs), (*setup, *only), (*notes, *found), sketch)
 
 
 def is_same_code(theirs: str, ours: str) -> bool:
