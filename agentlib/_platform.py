@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -173,15 +174,24 @@ def load_matplotlib(platform: Platform = HERE) -> bool:
     here = _can_import("matplotlib.figure")
     if here or not platform.browser:
         return here
+    _fetch_matplotlib()
+    return _can_import("matplotlib.figure")
+
+
+@cache  # where it could not be had once, no further plot waits for it
+def _fetch_matplotlib() -> None:
     try:
         import pyodide_js  # noqa: PLC0415  there in a browser alone
         from pyodide.ffi import can_run_sync, run_sync  # noqa: PLC0415
+    except ImportError:
+        return
 
-        if can_run_sync():
-            run_sync(pyodide_js.loadPackage("matplotlib"))
-    except Exception:  # no network, or no such package in this site
-        return False
-    return _can_import("matplotlib.figure")
+    async def fetched() -> None:
+        with suppress(Exception):  # no network, or no such package in this site
+            await pyodide_js.loadPackage("matplotlib")
+
+    if can_run_sync():
+        run_sync(fetched())
 
 
 def _can_import(name: str) -> bool:

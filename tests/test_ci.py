@@ -175,7 +175,8 @@ def test_requirements_keep_to_the_ranges_of_the_package():
 def test_extra_all_is_all_extras():
     extras = PROJECT["optional-dependencies"]
     (everything,) = map(Requirement, extras["all"])
-    assert everything.extras == set(extras) - {"all"}
+    # What `site` brings for JupyterLab works in a browser alone; .ci/run gives it an environment of its own.
+    assert everything.extras == set(extras) - {"all", "site"}
 
 
 def test_ci_runs_the_same_script_on_every_python():

@@ -1,6 +1,13 @@
 """The exceptions of the course; those of the library are in `agentlib.errors`."""
 
-__all__ = ["ChildEndedError", "GradebookError", "NotebookError", "ProtocolError", "SandboxError"]
+__all__ = [
+    "ChildEndedError",
+    "GradebookError",
+    "NotebookError",
+    "ProtocolError",
+    "SandboxError",
+    "SiteError",
+]
 
 
 class NotebookError(Exception):
@@ -28,3 +35,7 @@ class ChildEndedError(Exception):
     def __init__(self, why: str, output: str = "") -> None:
         super().__init__(f"{why}: {output}" if output else why)
         self.why = why
+
+
+class SiteError(Exception):
+    """What keeps the site from being built, in one sentence."""

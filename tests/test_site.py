@@ -1,0 +1,213 @@
+"""The site's builder: what it refuses, what it pins, what Pyodide's lock says, and how the site is shown."""
+
+import gzip
+import hashlib
+import importlib.metadata
+import json
+import re
+import threading
+import tomllib
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from agentlib.course.cli import main, parse
+from agentlib.course.errors import SiteError
+from agentlib.course.site import build, pyodide, wheels
+from agentlib.course.site.serve import make_server
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PINNED = dict(
+    re.fullmatch(r"([\w.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line).groups()
+    for line in wheels.PINNED.read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+)
+
+
+def make_wheel(folder, name, version="1.0", needs=(), modules=("",)):
+    path = folder / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    metadata = f"Name: {name}\nVersion: {version}\n" + "".join(f"Requires-Dist: {need}\n" for need in needs)
+    with zipfile.ZipFile(path, "w") as archive:
+        for module in modules:
+            archive.writestr(module or f"{name.replace('-', '_')}/__init__.py", "")
+        archive.writestr(f"{path.stem.split('-py3')[0]}.dist-info/METADATA", metadata)
+    return path
+
+
+# --- what is refused ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_a_site_is_only_built_into_a_new_folder(kind, tmp_path, capsys):
+    out = tmp_path / "site"
+    if kind == "folder":
+        out.mkdir()
+        (out / "mine.txt").write_text("kept")
+    else:
+        out.write_text("kept")
+    assert main(["site", str(out)]) == 2
+    assert "always built into a new folder" in capsys.readouterr().err
+    assert (out / "mine.txt" if kind == "folder" else out).read_text() == "kept"
+
+
+def test_a_tool_of_another_version_is_named_with_the_command_that_gets_the_right_one(tmp_path, monkeypatch):
+    monkeypatch.setitem(build.TOOLS, "pytest", "0.0.1")
+    for name in list(build.TOOLS):
+        if name != "pytest":
+            monkeypatch.delitem(build.TOOLS, name)
+    with pytest.raises(SiteError, match=r'pytest is here in version .* needs 0\.0\.1.*"\.\[site\]"'):
+        build.build_site(tmp_path / "site")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_npm_it_is_said_how_to_get_pyodide(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SiteError, match="npm is needed"):
+        pyodide.fetch_pyodide(tmp_path)
+
+
+def test_plots_are_in_the_site_or_not_at_all():
+    assert parse(["site", "x"]).plots == "host"
+    assert parse(["site", "x", "--with-plots"]).plots == "site"
+    assert parse(["site", "x", "--without-plots"]).plots == "none"
+    with pytest.raises(SystemExit):
+        parse(["site", "x", "--with-plots", "--without-plots"])
+
+
+# --- what is pinned -----------------------------------------------------------------------------------
+
+
+def test_the_tools_are_those_of_the_extra():
+    pinned = {f"{name}=={version}" for name, version in build.TOOLS.items()}
+    assert pinned == set(PROJECT["optional-dependencies"]["site"])
+
+
+def test_a_browser_gets_what_the_course_needs_in_the_versions_of_requirements():
+    here = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE))
+    needed = {re.split(r"[<>=!; ]", line)[0] for line in PROJECT["dependencies"] if "emscripten" not in line}
+    assert needed <= PINNED.keys()
+    assert {name: PINNED[name] for name in needed & here.keys()} == {
+        name: here[name] for name in needed & here.keys()
+    }
+
+
+def test_pydantic_core_is_the_one_that_pydantic_asks_for():
+    asked = [need for need in importlib.metadata.requires("pydantic") if need.startswith("pydantic-core")]
+    assert asked == [f"pydantic-core=={PINNED['pydantic-core']}"]
+
+
+# --- the lock -----------------------------------------------------------------------------------------
+
+
+def base_lock(**wheels_of_host):
+    packages = {
+        name: {
+            "name": name,
+            "version": "9",
+            "file_name": f"{name}-9.whl",
+            "depends": needs,
+            "sha256": "0" * 64,
+        }
+        for name, needs in {
+            "matplotlib": ["numpy", "six"],
+            "numpy": [],
+            "six": [],
+            "scipy": ["numpy"],
+        }.items()
+    }
+    for name, content in wheels_of_host.items():
+        packages[name]["sha256"] = hashlib.sha256(content).hexdigest()
+    return {"info": {"python": "3.14.2"}, "packages": packages}
+
+
+def test_a_wheel_is_described_with_its_hash_its_imports_and_what_it_needs_in_a_browser(tmp_path):
+    wheel = make_wheel(
+        tmp_path, "my-tool", "2.1",
+        ["Six>=1", 'pexpect; sys_platform != "emscripten"', 'ruff; extra == "dev"', "jupyterlab_widgets"],
+        ["my_tool/__init__.py", "other.py", "_fast.cpython-314-wasm32-emscripten.so"],
+    )  # fmt: skip
+    entry = wheels.lock_entry(wheel)
+    assert entry["sha256"] == hashlib.sha256(wheel.read_bytes()).hexdigest()
+    assert (entry["name"], entry["version"], entry["file_name"]) == ("my-tool", "2.1", wheel.name)
+    assert entry["depends"] == ["six"]
+    assert entry["imports"] == ["_fast", "my_tool", "other"]
+
+
+@pytest.mark.parametrize(
+    ("plots", "names"),
+    [
+        ("none", ["mine", "six"]),
+        ("host", ["matplotlib", "mine", "numpy", "six"]),
+        ("site", ["matplotlib", "mine", "numpy", "six"]),
+    ],
+)
+def test_the_lock_holds_what_the_site_has_and_what_plots_need_and_no_more(plots, names, tmp_path):
+    made = [make_wheel(tmp_path, "mine", needs=["six"]), make_wheel(tmp_path, "six")]
+    packages = pyodide.make_lock(base_lock(), made, plots=plots)["packages"]
+    assert list(packages) == names
+    outside = [name for name, entry in packages.items() if entry["file_name"].startswith("https://")]
+    assert outside == (["matplotlib", "numpy"] if plots == "host" else [])
+    assert packages["six"]["file_name"] == "six-1.0-py3-none-any.whl"
+
+
+def test_a_wheel_that_needs_what_is_not_there_is_named(tmp_path):
+    with pytest.raises(SiteError, match="mine needs numpy"):
+        pyodide.make_lock(base_lock(), [make_wheel(tmp_path, "mine", needs=["numpy"])], plots="none")
+
+
+def test_wheels_for_plots_are_kept_only_with_the_hash_of_pyodides_lock(tmp_path):
+    host, folder = tmp_path / "host", tmp_path / "site"
+    host.mkdir()
+    folder.mkdir()
+    contents = {name: name.encode() for name in ("matplotlib", "numpy", "six")}
+    for name, content in contents.items():
+        (host / f"{name}-9.whl").write_bytes(content)
+    pyodide.fetch_plots(base_lock(**contents), folder, f"{host.as_uri()}/")
+    assert sorted(path.name for path in folder.iterdir()) == ["matplotlib-9.whl", "numpy-9.whl", "six-9.whl"]
+    (host / "numpy-9.whl").write_bytes(b"another")
+    with pytest.raises(SiteError, match=r"numpy-9\.whl .* is another file"):
+        pyodide.fetch_plots(base_lock(**contents), folder, f"{host.as_uri()}/")
+    (host / "numpy-9.whl").unlink()
+    with pytest.raises(SiteError, match=r"numpy-9\.whl cannot be had"):
+        pyodide.fetch_plots(base_lock(**contents), folder, f"{host.as_uri()}/")
+
+
+# --- pages, and how they are shown --------------------------------------------------------------------
+
+
+def test_the_start_page_is_also_the_root_of_jupyterlite():
+    page = (build.PAGES / "index.html").read_text(encoding="utf-8")
+    (settings,) = re.findall(r'<script id="jupyter-config-data"[^>]*>(.*?)</script>', page)
+    assert json.loads(settings) == {}
+
+
+@pytest.fixture
+def shown(tmp_path):
+    (tmp_path / "index.html").write_text("<p>start</p>" * 50)
+    (tmp_path / "pyodide.mjs").write_text("export const x = 1;")
+    (tmp_path / "a.whl").write_bytes(b"PK")
+    server = make_server(tmp_path)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server.server_address
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def test_the_site_is_shown_on_loopback_alone_packed_and_with_the_types_that_browsers_ask_for(shown):
+    host, port = shown
+    assert host == "127.0.0.1"
+
+    def answer(path):
+        request = urllib.request.Request(f"http://{host}:{port}/{path}", headers={"Accept-Encoding": "gzip"})
+        return urllib.request.urlopen(request, timeout=10)
+
+    page = answer("")
+    assert (page.headers["Content-Encoding"], page.headers["Content-Type"]) == ("gzip", "text/html")
+    assert gzip.decompress(page.read()).startswith(b"<p>start</p>")
+    assert answer("pyodide.mjs").headers["Content-Type"] == "text/javascript"
+    assert answer("a.whl").headers["Content-Encoding"] is None
