@@ -68,7 +68,7 @@ TASKS = (
             run("Say yes.", GATES, [answer("Yes.")], said="for an answer at once"),
         ),
         wrong=(
-            Wrong("range(1, max_steps + 1)", "range(1, 99)", ENDLESS),
+            Wrong("in range(max_steps)", "in range(99)", ENDLESS),
             Wrong(
                 "        history.append(reply)\n",
                 "",
