@@ -280,6 +280,17 @@ def test_the_first_outcome_counts_and_lessons_are_counted_apart(tmp_path):
     assert [line.endswith("0 of 1") for line in lines if line.startswith("06_")] == [True]
 
 
+def test_predictions_of_a_lesson_are_counted_once_and_those_without_a_quiz_have_a_row(tmp_path):
+    for name in ("00 three steps", "12 bill"):
+        predict(name, "?", "yes", "no", folder=tmp_path).pick([0])
+        predicted(name, "yes", folder=tmp_path)
+    predict("01 not looked at yet", "?", "yes", "no", folder=tmp_path).pick([0])
+    lines = [line.split() for line in str(progress(tmp_path)).splitlines() if line.endswith("1 of 1")]
+    assert [line[0] for line in lines] == ["12_pipeline_or_agent", "lesson"]
+    assert lines[1] == ["lesson", "00", "-", "-", "-", "1", "of", "1"]
+    assert f"0 of {len(known_quizzes())} quizzes passed" in str(progress(tmp_path))
+
+
 def test_a_prediction_tells_nothing_before_the_outcome(tmp_path):
     asked = predict("05 a", "What comes `out`?", "yes", "no", folder=tmp_path)
     assert str(asked) == "Predict: What comes `out`? yes / no"

@@ -28,13 +28,7 @@ def progress(folder: str | Path | None = None) -> Shown:
     """
     answers = Answers(folder)
     kept = answers.read()
-    predictions = answers.store.all(store.PREDICTIONS)
-    lessons: list[Row] = []
-    for name in known_quizzes():
-        questions = load_questions(name)
-        sizes = [question.size for question in questions]
-        value = {**kept.get(name, {}), "picked": answers.picked(name, sizes, asked_mark(questions))}
-        lessons.append([*_quiz_row(name, value, len(sizes)), _predicted(name, predictions)])
+    lessons = _lesson_rows(answers, kept)
     checked = answers.store.all(store.EXERCISES)
     exercises = [_exercise_row(name, checked.get(name, {})) for name in EXERCISES]
     # Its questions are not made anew: what was kept says enough.
@@ -42,7 +36,7 @@ def progress(folder: str | Path | None = None) -> Shown:
     tests: list[Row] = [_quiz_row(name, kept[name], kept[name].get("of")) for name in seeds]
     passed = any("passed" in row for row in tests)
     done = [
-        _of(lessons, "quiz", "quizzes", "passed"),
+        _of(lessons[: len(known_quizzes())], "quiz", "quizzes", "passed"),
         _of(exercises, "exercise", "exercises", "all points", "with all points"),
         "the final test passed" if passed else "the final test not passed yet",
     ]
@@ -71,6 +65,22 @@ def keep_check(report: CheckReport, folder: str | Path | None = None) -> CheckRe
     return replace(report, notes=(*report.notes, kept.problem))
 
 
+def _lesson_rows(answers: Answers, kept: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+    """Make a row for each quiz, and one for each lesson that has predictions and no quiz."""
+    predictions = answers.store.all(store.PREDICTIONS)
+    numbers = dict.fromkeys(name[:2] for name in sorted(predictions))
+    counts = {number: counted_predictions(number, predictions) for number in numbers}
+    told = {number: f"{right} of {known}" for number, (right, known) in counts.items() if known}
+    rows: list[Row] = []
+    for name in known_quizzes():
+        questions = load_questions(name)
+        sizes = [question.size for question in questions]
+        value = {**kept.get(name, {}), "picked": answers.picked(name, sizes, asked_mark(questions))}
+        # A lesson with two quizzes has its predictions counted once.
+        rows.append([*_quiz_row(name, value, len(sizes)), told.pop(name[:2], "-")])
+    return [*rows, *([f"lesson {number}", "-", "-", "-", words] for number, words in told.items())]
+
+
 def _in_a_frame(one: Shown) -> Html:
     """Put a table where it can be moved sideways, by keys too, on a narrow page."""
     title = one.text.partition("\n")[0]
@@ -95,11 +105,6 @@ def _exercise_row(name: str, kept: Mapping[str, Any]) -> list[TableCell | str]:
     if not of:
         return [name, "-", NOT_BEGUN]
     return [name, f"{best} of {of}", "all points" if best >= of else "not yet"]
-
-
-def _predicted(lesson: str, predictions: Mapping[str, Mapping[str, Any]]) -> str:
-    right, known = counted_predictions(lesson, predictions)
-    return f"{right} of {known}" if known else "-"
 
 
 def _of(rows: Sequence[Row], one: str, many: str, state: str, words: str = "") -> str:
