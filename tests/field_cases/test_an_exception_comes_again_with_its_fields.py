@@ -47,17 +47,16 @@ CASES = {
 def loop_that_notes(fields, seen):
     def loop(model, tools, goal, max_steps=3):
         history = [{"role": "user", "text": goal}]
-        for step in range(1, max_steps + 1):
-            reply = model(history)
-            history.append(reply)
+        while len(history) < 2 * max_steps:
+            history.append(reply := model(history))
             if reply["type"] == "answer":
-                return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+                return {"stopped": "answered", "answer": reply["text"], "steps": len(history) // 2}
             try:
                 tools["visit"]()
             except (Exception, SystemExit) as problem:
                 seen.append([str(problem), *(repr(getattr(problem, field)) for field in fields)])
                 history.append({"role": "tool", "result": {"error": str(problem)}})
-        return {"answer": None, "steps": max_steps, "stopped": "step limit"}
+        return {"stopped": "step limit", "answer": None, "steps": max_steps}
 
     return loop
 

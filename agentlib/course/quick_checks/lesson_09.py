@@ -15,11 +15,11 @@ def sturdy_loop(
 ) -> Entry:
     """Run the loop of lesson 09 without its bugs."""
     history: list[Entry] = [{"role": "user", "text": goal}]
-    for step in range(1, max_steps + 1):
+    for calls_before in range(max_steps):
         reply = model(history)
         history.append(reply)
         if reply["type"] == "answer":
-            return {"answer": reply["text"], "steps": step, "stopped": "answered"}
+            return {"stopped": "answered", "answer": reply["text"], "steps": calls_before + 1}
         try:
             result = tools[reply["tool"]](**reply["input"])
         except Exception as problem:
