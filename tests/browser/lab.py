@@ -12,7 +12,8 @@ CUT_OFF = """root => {
   const drawn = (e) => e.getClientRects().length && !e.closest("svg, select");
   const shown = [...root.querySelectorAll("*")].filter(drawn);
   const edge = root.getBoundingClientRect().right + 1;
-  const block = (e) => getComputedStyle(e).display !== "inline";
+  // What is there for screen readers alone is a pixel wide.
+  const block = (e) => getComputedStyle(e).display !== "inline" && e.clientWidth > 1;
   const cut = shown.filter((e) => block(e) && e.scrollWidth > e.clientWidth + 1);
   const out = shown.filter((e) => e.getBoundingClientRect().right > edge);
   return [...cut, ...out].map((e) => e.outerHTML.slice(0, 100));

@@ -101,12 +101,14 @@ function changesOf(frames, pairsOf) {
 }
 
 // Scroll inside the part only, and only if need be: the page and what the learner scrolled to stay put.
-function keepInView(part, element) {
+// margin: in pixels, above and below, where something else stands over the part.
+function keepInView(part, element, margin = 0) {
   if (part.scrollHeight <= part.clientHeight) return;
   const outer = part.getBoundingClientRect();
   const inner = element.getBoundingClientRect();
-  if (inner.top < outer.top) part.scrollTop -= outer.top - inner.top;
-  else if (inner.bottom > outer.bottom) part.scrollTop += Math.min(inner.bottom - outer.bottom, inner.top - outer.top);
+  const [top, bottom] = [outer.top + margin, outer.bottom - margin];
+  if (inner.top < top) part.scrollTop -= top - inner.top;
+  else if (inner.bottom > bottom) part.scrollTop += Math.min(inner.bottom - bottom, inner.top - top);
 }
 
 // One stop for the Tab key in a group of many buttons; up and down go from one to the next.
@@ -217,7 +219,8 @@ class CodeLine {
 
 // One pane for all runs of the same code, with a marker for each where it is.
 class Code {
-  constructor(timelines, letters) {
+  // name: of the run that the pane belongs to, where each has its own.
+  constructor(timelines, letters, name = "") {
     const { lines, first_line: first } = timelines[0];
     this.first = first;
     this.letters = letters;
@@ -230,7 +233,7 @@ class Code {
     this.list = make("ol", { class: "agentlib-code", style: `--digits: ${String(first + lines.length).length}ch; --gutter: ${letters[0] ? 1.8 * letters.length : 0}em` },
       ...this.lines.map((line) => line.element));
     this.element = focusable(make("div", {
-      class: "agentlib-scroll", tabindex: "0", role: "region", "aria-label": "The code of the loop, the running line is marked",
+      class: "agentlib-scroll", tabindex: "0", role: "region", "aria-label": `The code of the loop${name ? ` of ${name}` : ""}, the running line is marked`,
     }, this.list));
     this.lit = [];
   }
@@ -247,7 +250,11 @@ class Code {
     for (const [line, runs] of at) line.light(runs, several);
     this.lit = [...at.keys()];
     this.values(numbers);
-    for (const line of this.lit.toReversed()) keepInView(this.element, line.element);
+    const [first, ...others] = this.lit.map((line) => line.element);
+    if (!first) return;
+    // Lines that are too far from the first one to be seen with it stick to the edge of the pane.
+    for (const other of others) other.classList.add("agentlib-pinned");
+    keepInView(this.element, first, Math.max(0, ...others.map((other) => other.offsetHeight)));
   }
 
   values(numbers) {
@@ -258,6 +265,7 @@ class Code {
         const value = lastUpTo(list, numbers[run]);
         if (!value) continue;
         const age = value.frame === numbers[run] ? "fresh" : frames[value.frame - 1].step === step ? "now" : "old";
+        if (age === "old" && this.runs.length > 1) continue; // runs are compared at this step
         if (!shown.has(number)) shown.set(number, []);
         const same = shown.get(number).find(([text]) => text === value.value);
         if (!same) shown.get(number).push([value.value, this.letters[run], age]);
@@ -294,7 +302,7 @@ class History {
     this.earlier = make("tr", {}, make("td", { colspan: "4" }, button(() => this.showAll(), {}, "")));
     const table = make("table", {}, make("caption", {}, ...title, this.words), make("thead", {}, make("tr", {}, ...heads)), this.body, this.foot);
     this.element = focusable(make("div", {
-      class: "agentlib-scroll agentlib-history", tabindex: "0", role: "region", "aria-label": "History",
+      class: "agentlib-scroll agentlib-history", tabindex: "0", role: "region", "aria-label": timeline.label ? `History of ${timeline.label}` : "History",
     }, table));
     this.stops = new Stops(this.body, () => this.rows.map((row) => row.button));
     this.body.addEventListener("click", (event) => {
@@ -969,7 +977,7 @@ class Player {
       new Run(timeline, letters[run], scale, (number) => this.go(this.clock.of(run, number))));
     this.code = timelines.length && sameCode(timelines) ? new Code(timelines, letters) : null;
     if (!this.code) {
-      timelines.forEach((timeline, run) => { if (timeline.lines.length) this.runs[run].addCode(new Code([timeline], [""])); });
+      timelines.forEach((timeline, run) => { if (timeline.lines.length) this.runs[run].addCode(new Code([timeline], [""], timeline.label)); });
     }
     this.captions.replaceChildren(...this.runs.map((run) => run.caption.element));
     this.wire = new Wire(timelines, this.wire?.choice.value);

@@ -1,0 +1,384 @@
+"""The player in pages of `save_page`: what a frame shows, jumps, several runs, long runs, widths, no network.
+
+The same JavaScript as in the notebook, without a JupyterLab around it: quick to open, so most is shown here.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentlib import run_agent
+from agentlib.labs import blue_mugs
+from agentlib.models import LoopingModel
+from agentlib.trace import Trace
+from agentlib.views import save_page
+from agentlib.watch import watch
+from tests.browser.lab import PlayerPart
+from tests.browser.loop import run_agent as loop
+from tests.browser.test_player import LOWEST_CONTRAST
+
+SIZES = {380: 780, 900: 800, 1280: 800, 1920: 1080}
+
+
+def mugs(max_steps: int = 10) -> Trace:
+    return watch(loop, blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL, max_steps=max_steps)
+
+
+def spinning(calls: int) -> Trace:
+    model = LoopingModel("stock_level", warehouse="north")
+    return run_agent(model, blue_mugs.TOOLS, "goal", max_steps=calls).trace
+
+
+class Pages:
+    """Opens what `save_page` writes. requests: what a page asked the network for. errors: what it said."""
+
+    def __init__(self, browser: Any, folder: Path) -> None:
+        self.browser, self.folder = browser, folder
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.contexts: list[Any] = []
+
+    def open(self, what: Any, width: int = 1280, scheme: str = "light") -> PlayerPart:
+        path = what if isinstance(what, Path) else save_page(what, self.folder / f"{len(self.contexts)}.html")
+        size = {"width": width, "height": SIZES[width]}
+        context = self.browser.new_context(viewport=size, color_scheme=scheme)
+        self.contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
+        page.on("pageerror", lambda problem: self.errors.append(str(problem)))
+        page.goto(path.resolve().as_uri())
+        return PlayerPart(page, page.locator(".agentlib-player"))
+
+
+@pytest.fixture
+def pages(browser: object, tmp_path: Path) -> Iterator[Pages]:
+    opened = Pages(browser, tmp_path)
+    yield opened
+    for context in opened.contexts:
+        context.close()
+    assert opened.errors == []
+    assert [url for url in opened.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def words(part: Any) -> list[str]:
+    return [" ".join(one.split()) for one in part.all_inner_texts()]
+
+
+def at(player: PlayerPart, frame: int) -> PlayerPart:
+    player.root.get_by_role("slider", name="Frame").fill(str(frame))
+    return player
+
+
+# --- what is seen at a frame ------------------------------------------------------------------------
+
+
+def test_at_the_frame_of_a_tool_its_value_stands_at_the_line_in_the_strip_and_in_a_dashed_row(
+    pages: Pages,
+) -> None:
+    player = at(pages.open(mugs()), 24)
+    given = '{"warehouse": "south", "blue_mugs": 95}'
+    assert given in player.caption
+    assert player.line.strip() == 'result = tools[reply["tool"]](**reply["input"])'
+    assert player.root.locator(".agentlib-ring [aria-current]").inner_text() == "act"
+    lit = player.root.locator(".agentlib-code li[aria-current]")
+    assert words(lit.locator(".agentlib-value")) == [f"just now: result = {given}"]
+    assert words(player.root.locator(".agentlib-var.agentlib-fresh:visible")) == [
+        f"just changed: result {given}"
+    ]
+    assert words(player.root.locator(".agentlib-coming"))[0].startswith(
+        f"+ tool stock_level gave {given} next: record"
+    )
+    assert len(player.rows()) == 6
+
+
+def test_at_the_record_the_dashed_row_has_become_the_new_row(pages: Pages) -> None:
+    player = at(pages.open(mugs()), 25)
+    assert player.root.locator(".agentlib-coming").count() == 0
+    assert player.rows()[6].split()[-2:] == ["new", "9"]
+    assert words(player.root.locator("tr.agentlib-added"))[0].startswith("7 tool stock_level gave")
+    assert player.root.locator(".agentlib-ring [aria-current]").inner_text() == "record"
+
+
+def test_a_value_of_an_earlier_step_is_dim_and_one_that_was_compared_tells_how_it_came_out(
+    pages: Pages,
+) -> None:
+    player = at(pages.open(mugs()), 21)
+    values = player.root.locator(".agentlib-value")
+    assert "agentlib-old" in (values.filter(has_text="step = 3").get_attribute("class") or "")
+    assert "agentlib-now" in (values.filter(has_text="reply =").get_attribute("class") or "")
+    assert words(at(player, 22).root.locator("li[aria-current] .agentlib-value")) == [
+        'just now: "tool" == "answer": no'
+    ]
+
+
+def test_back_at_the_first_frame_nothing_of_later_is_left(pages: Pages) -> None:
+    player = pages.open(mugs())
+    player.press("End", "Home")
+    assert player.root.locator(".agentlib-value").count() == 0
+    assert player.rows() == []
+    assert "result" not in words(player.root.locator(".agentlib-vars"))[0]
+
+
+def test_an_error_and_the_end_have_a_sign_in_the_caption_the_track_and_the_history(pages: Pages) -> None:
+    player = at(pages.open(mugs()), 8)
+    assert player.root.locator(".agentlib-head > span .agentlib-error").inner_text() == "error"
+    assert player.root.locator(".agentlib-mark.agentlib-error").count() == 1
+    player.press("End")
+    assert player.root.locator(".agentlib-head > span .agentlib-stop").inner_text() == "stop: answered"
+    assert player.root.locator(".agentlib-mark.agentlib-stop").count() == 1
+    assert player.root.locator("td .agentlib-error").count() == 1
+
+
+# --- moving -----------------------------------------------------------------------------------------
+
+
+def test_page_keys_go_by_step_and_play_can_do_so_too(pages: Pages) -> None:
+    player = pages.open(mugs())
+    seen = []
+    for key in ("PageDown", "PageDown", "PageDown", "PageUp", "PageUp", "PageUp"):
+        player.press(key)
+        seen.append(player.figure("step"))
+    assert seen == ["1 / 10", "2 / 10", "3 / 10", "2 / 10", "1 / 10", "0 / 10"]
+    player.root.get_by_role("combobox", name="Play and arrow keys go").select_option("step")
+    player.press("ArrowRight", "ArrowRight")
+    assert player.figure("step") == "2 / 10"
+
+
+def test_a_row_a_bar_and_a_move_lead_to_their_frame_by_mouse_and_by_enter(pages: Pages) -> None:
+    player = pages.open(mugs())
+    press = player.page.keyboard.press
+    player.press("End")
+    player.root.locator("tbody tr").nth(4).locator("td").nth(2).click()
+    assert player.caption.startswith("The result goes into the history as entry 5.")
+    player.press("End")
+    player.root.locator("tbody tr").nth(2).get_by_role("button", name="3", exact=True).focus()
+    press("Enter")
+    assert "It is entry 3 of the history." in player.caption
+    bar = player.root.get_by_role("button", name="Call 4: 69 tokens")
+    bar.focus()
+    press("Enter")
+    assert player.figure("step") == "4 / 10"
+    assert player.root.locator(".agentlib-ring [aria-current]").inner_text() == "ask"
+    assert player.root.get_by_role("button", name="act").get_attribute("aria-disabled") == "true"
+    player.press("PageUp")
+    player.root.get_by_role("button", name="act").focus()
+    press("Enter")
+    assert player.caption.startswith('stock_level("south") runs and gives')
+
+
+def test_the_tab_key_stops_once_in_the_rows_and_once_in_the_bars_and_up_and_down_go_on(pages: Pages) -> None:
+    player = pages.open(mugs())
+    player.press("End")
+    for group, name in (("tbody", "8"), (".agentlib-bars", "Call 4: 69 tokens")):
+        stops = player.root.locator(f"{group} button[tabindex='0']")
+        assert stops.count() == 1
+        stops.focus()
+        player.page.keyboard.press("ArrowUp")
+        there = player.page.evaluate(
+            "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+        )
+        assert there == name.replace("8", "7").replace("Call 4: 69", "Call 3: 52")
+        assert player.frame == 31
+
+
+# --- several runs -----------------------------------------------------------------------------------
+
+
+def test_two_runs_of_the_same_code_have_one_pane_with_a_letter_for_each(pages: Pages) -> None:
+    player = pages.open({"as it was": mugs(), "what if": mugs(2)})
+    player.press("End")
+    assert player.root.locator(".agentlib-code").count() == 1
+    assert words(player.root.locator(".agentlib-code li[aria-current] .agentlib-at")) == [
+        "here is A",
+        "here is B",
+    ]
+    assert words(player.root.locator(".agentlib-say .agentlib-sign")) == [
+        "stop: answered",
+        "stop: step limit",
+    ]
+
+
+def test_compared_runs_go_on_by_step_and_who_has_ended_waits(pages: Pages) -> None:
+    player = pages.open({"A": mugs(), "B": mugs(2)})
+    seen = []
+    for _ in range(5):
+        player.press("ArrowRight")
+        seen.append((player.figure("step", 0), player.figure("step", 1)))
+    assert seen == [
+        ("1 / 10", "1 / 2"),
+        ("2 / 10", "2 / 2"),
+        ("3 / 10", "2 / 2"),
+        ("4 / 10", "2 / 2"),
+        ("4 / 10", "2 / 2"),
+    ]
+    player.root.locator(".agentlib-run").nth(1).locator("tbody button").nth(2).click()
+    assert [len(player.rows(run)) for run in range(2)] == [3, 3]
+
+
+HEIGHTS = """root => [...root.querySelectorAll(".agentlib-bars")].map((bars) =>
+  [...bars.children].map((bar) => Math.round(parseFloat(getComputedStyle(bar, "::before").height))))"""
+
+
+def test_bars_of_compared_runs_have_one_scale_with_its_figure_at_the_tallest(pages: Pages) -> None:
+    player = pages.open({"A": mugs(), "B": mugs(2)})
+    first, second = player.root.evaluate(HEIGHTS)
+    assert first[:2] == second
+    assert words(player.root.locator(".agentlib-tallest")) == ["tallest: 69 tokens, call 4", ""]
+
+
+def test_runs_of_different_code_keep_a_pane_each(pages: Pages) -> None:
+    def other(model: Any, tools: Any, goal: str, max_steps: int = 10) -> Any:
+        return model([{"role": "user", "text": goal}])
+
+    player = pages.open({"A": mugs(), "B": watch(other, blue_mugs.model(), blue_mugs.TOOLS, "goal")})
+    player.press("ArrowRight")
+    assert player.root.locator(".agentlib-run .agentlib-code").count() == 2
+    assert player.root.locator(".agentlib-code li[aria-current]").count() == 2
+
+
+# --- long runs --------------------------------------------------------------------------------------
+
+OUTSIDE = """root => {
+  const frame = root.querySelector(".agentlib-bars").getBoundingClientRect();
+  const bars = [...root.querySelectorAll(".agentlib-bars button")].map((bar) => bar.getBoundingClientRect());
+  return [bars.length, bars.filter((bar) => bar.left < frame.left - 1 || bar.right > frame.right + 1).length,
+    Math.min(...bars.map((bar) => bar.width))];
+}"""
+
+
+@pytest.mark.parametrize("calls", [200, 2_000])
+@pytest.mark.parametrize("width", [380, 1280])
+def test_bars_thin_out_and_never_leave_their_frame(pages: Pages, calls: int, width: int) -> None:
+    player = pages.open(spinning(calls), width)
+    bars, outside, thinnest = player.root.evaluate(OUTSIDE)
+    assert bars == 100
+    assert outside == 0
+    assert thinnest > 1
+    assert player.cut_off() == []
+
+
+def test_a_long_history_shows_its_last_rows_and_the_rest_when_asked(pages: Pages) -> None:
+    player = pages.open(spinning(400))
+    player.press("End")
+    assert len(player.rows()) < 300
+    assert player.rows()[-1].startswith("801\ttool")
+    player.root.get_by_role("button", name="Show entries 1 to").click()
+    assert len(player.rows()) == 801
+    player.press("Home", "End")
+    assert len(player.rows()) == 801
+
+
+# --- the look ---------------------------------------------------------------------------------------
+
+IN_VIEW = """root => [".agentlib-caption", "li[aria-current] .agentlib-source", ".agentlib-added",
+  ".agentlib-bars"].flatMap((part) => [...root.querySelectorAll(part)])
+  .filter((element) => {
+    const box = element.getBoundingClientRect();
+    const pane = (element.closest(".agentlib-scroll") ?? document.documentElement).getBoundingClientRect();
+    return box.top < Math.max(0, pane.top) - 1 || box.bottom > Math.min(innerHeight, pane.bottom) + 1;
+  }).map((element) => element.className || element.tagName)"""
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize("width", [900, 1280, 1920])
+def test_caption_current_line_current_row_and_bars_are_in_view_at_once(
+    pages: Pages, runs: int, width: int
+) -> None:
+    player = pages.open(mugs() if runs == 1 else {"A": mugs(), "B": mugs(3)}, width)
+    player.root.get_by_role("combobox", name="Play and arrow keys go").select_option("line")
+    player.page.emulate_media(reduced_motion="reduce")  # a new row comes from a little below
+    for frame in range(1, 32):
+        assert player.root.evaluate(IN_VIEW) == [], frame
+        player.press("ArrowRight")
+
+
+def test_on_a_phone_the_panes_stand_below_one_another_and_the_caption_stays_in_view(pages: Pages) -> None:
+    player = at(pages.open(mugs(), 380), 24)
+    parts = [".agentlib-say", ".agentlib-scroll", ".agentlib-history", ".agentlib-vars"]
+    boxes = [player.root.locator(part).first.bounding_box() for part in parts]
+    assert all(
+        above["y"] + above["height"] <= below["y"] + 1 for above, below in zip(boxes, boxes[1:], strict=False)
+    )
+    player.page.mouse.wheel(0, 2_000)
+    player.page.wait_for_timeout(300)
+    assert player.page.evaluate("scrollY") > 100
+    assert 0 <= player.root.locator(".agentlib-caption").bounding_box()["y"] < 60
+
+
+@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize("several", [False, True])
+def test_nothing_is_cut_at_any_width(pages: Pages, width: int, several: bool) -> None:
+    player = pages.open({"a name of some length": mugs(), "B": mugs(2)} if several else mugs(), width)
+    for frame in (1, 8, 24, 31):
+        assert at(player, frame).cut_off() == []
+    assert player.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_there_is_no_inner_scrollbar_where_there_is_room(pages: Pages) -> None:
+    player = pages.open(mugs(), 1920)
+    player.press("End")
+    panes = player.root.locator(".agentlib-scroll")
+    assert panes.evaluate_all("all => all.map((e) => e.scrollHeight - e.clientHeight)") == [0, 0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("jupyter", [None, "true", "false"])
+def test_text_and_signs_have_a_contrast_of_4_5_to_1_at_every_frame(
+    pages: Pages, scheme: str, jupyter: str | None
+) -> None:
+    player = pages.open(mugs(), scheme=scheme)
+    ground = {"true": "#fff", "false": "#111", None: ""}[jupyter]
+    player.page.evaluate(
+        """([light, ground]) => {
+          if (light !== null) document.body.dataset.jpThemeLight = light;
+          if (ground) document.body.style.background = ground;
+        }""",
+        [jupyter, ground],
+    )
+    for frame in (1, 3, 4, 5, 7, 8, 9, 10, 11, 24, 25, 31):
+        contrast, where = at(player, frame).root.evaluate(LOWEST_CONTRAST)
+        assert contrast >= 4.5, f"frame {frame}: {contrast:.2f} at {where}"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("make", [mugs, lambda: {"A": mugs(), "B": mugs(2)}, lambda: spinning(30)])
+def test_axe_finds_nothing(pages: Pages, scheme: str, make: Callable[[], Any]) -> None:
+    script = os.environ.get("AXE")
+    if not script:
+        pytest.skip("no axe-core here: npm install axe-core, then AXE=node_modules/axe-core/axe.min.js")
+    player = pages.open(make(), scheme=scheme)
+    player.page.evaluate(Path(script).read_text(encoding="utf-8"))
+    for frame in (1, 8, 24):
+        found = at(player, frame).page.evaluate("axe.run()")["violations"]
+        assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found] == []
+
+
+def test_a_page_works_where_scripts_do_not_run_and_prints_its_tables(pages: Pages, browser: Any) -> None:
+    player = pages.open(mugs())
+    tables = player.page.locator("details.agentlib-static")
+    assert tables.evaluate("e => e.open") is False
+    player.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert tables.evaluate("e => e.open") is True
+    context = browser.new_context(java_script_enabled=False)
+    pages.contexts.append(context)
+    page = context.new_page()
+    page.goto(player.page.url)
+    assert page.locator("details.agentlib-static table").first.is_visible()
+
+
+def test_a_comment_stands_apart_and_never_tears_its_line(pages: Pages) -> None:
+    def commented(model: Any, tools: Any, goal: str, max_steps: int = 10) -> Any:
+        history = [{"role": "user", "text": goal}]  # a comment too long for this line, by far
+        text = "# no comment"
+        return model(history), text
+
+    player = pages.open(watch(commented, blue_mugs.model(), blue_mugs.TOOLS, "goal"))
+    line = player.root.locator(".agentlib-code li").nth(1)
+    assert line.locator(".agentlib-source").inner_text().rstrip().endswith("}]")
+    assert line.locator(".agentlib-source").evaluate("e => e.getClientRects().length") == 1
+    assert line.locator("code.agentlib-comment").inner_text().startswith("# a comment")
+    assert player.root.locator("code.agentlib-comment").count() == 1
