@@ -81,8 +81,10 @@ def test_the_cell_shows_the_player_and_beneath_it_the_static_form(monkeypatch):
     monkeypatch.setattr("IPython.display.display", lambda value, **options: shown.append(value))
     tracer(mugs())._ipython_display_()
     view, static = shown
+    before = '<p class="agentlib-before">Run this cell to get the player.</p>'
     assert set(view) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
-    assert static._repr_mimebundle_() == tracer(mugs())._repr_mimebundle_()
+    whole = tracer(mugs())._repr_mimebundle_()
+    assert static == {**whole, "text/html": before + whole["text/html"]}
 
 
 # --- the slider -------------------------------------------------------------------------------------

@@ -55,25 +55,24 @@ function watchTyping(place) {
   };
 }
 
-// Jupyter marks the view of every widget whose kernel has gone, this one too.
-function watchKernel(el, place) {
+// Jupyter marks the boxes around widgets whose kernel has gone, a moment after it has told them.
+function watchKernel(el, place, model) {
   const look = () => {
-    const gone = el.classList.contains("jupyter-widgets-disconnected");
+    const gone = el.closest(".jupyter-widgets-disconnected");
     for (const slider of place.querySelectorAll(".widget-slider, .jupyter-widget-slider")) {
       const shown = slider.querySelector(".agentlib-guard-gone");
       if (!gone) shown?.remove();
       else if (!shown) slider.append(note("The kernel was restarted or is gone: run this cell again to use this slider.", "gone"));
     }
   };
-  const observer = new MutationObserver(look);
-  observer.observe(el, { attributes: true, attributeFilter: ["class"] });
-  look();
-  return () => observer.disconnect();
+  const heard = () => setTimeout(look, 200);
+  model.on("comm_live_update", heard);
+  return () => model.off("comm_live_update", heard);
 }
 
-function guardPlace(place, el) {
+function guardPlace(place, el, model) {
   const stopTyping = watchTyping(place);
-  const stopKernel = watchKernel(el, place);
+  const stopKernel = watchKernel(el, place, model);
   const guardTarget = (event) => event.target.setAttribute(GUARD, "true");
   const observer = new MutationObserver(() => nameSliders(place));
   place.addEventListener("focusin", guardTarget);
@@ -91,10 +90,11 @@ function guardPlace(place, el) {
 function foldStaticForm(place) {
   const form = place.closest(".jp-OutputArea")?.querySelector("details.agentlib-static");
   if (form) form.open = false;
+  form?.parentElement.querySelector(".agentlib-before")?.remove(); // "Run this cell": it has run
   return Boolean(form);
 }
 
-function render({ el }) {
+function render({ model, el }) {
   let release = () => {};
   let tries = 0;
   const fold = (place, left) => {
@@ -104,7 +104,7 @@ function render({ el }) {
   const settle = () => {
     const place = el.closest(PLACES) ?? (tries > 40 ? el.parentElement : null);
     if (place) {
-      release = guardPlace(place, el);
+      release = guardPlace(place, el, model);
       fold(place, 40);
     } else if (tries++ < 60) timer = setTimeout(settle, 50);
   };

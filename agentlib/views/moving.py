@@ -23,8 +23,6 @@ Curves = Callable[..., Mapping[str, Sequence[float]]]
 REST_SECONDS = 0.6
 """A slider that has stood still for so long has come to rest."""
 
-WIDGET_WORDS = "The sliders stand here where widgets run. The plot as it starts:"
-
 
 def step_of(minimum: int, maximum: int) -> int:
     """How far an arrow key moves a slider: 1, or 10 or 100 where its range has more than three digits."""
@@ -188,7 +186,7 @@ class Moving:
             self._rest = None
 
     def _ipython_display_(self) -> None:
-        display_both(self.box, WIDGET_WORDS, self.still())
+        display_both(self.box, "the sliders", self.still())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.still()._repr_mimebundle_()

@@ -107,19 +107,24 @@ class Shown:
     __repr__ = __str__
 
 
-def display_both(widget: Any, words: str, static: object) -> None:
+def display_both(widget: Any, what: str, static: Any) -> None:
     """Show a widget (None = widgets are not installed) and, beneath it, its static form.
 
-    words: what stands in the widget's place where it cannot run. They are two outputs of one cell: where no
-    kernel runs, JupyterLab shows an error in the widget's place and nothing else of the same output.
+    what: what the widget is, such as "the player"; until the cell has run, a line says how to get it.
+    They are two outputs of one cell: where no kernel runs, JupyterLab shows an error in the widget's place
+    and nothing else of the same output. guard.js takes the line away where the widget runs.
     """
     from IPython.display import display
 
+    page = static._repr_mimebundle_()
     if widget is not None:
+        words = f"Run this cell to get {what}."
         view: Any = widget._repr_mimebundle_() or {}
         data = view[0] if isinstance(view, tuple) else view  # anywidget gives data and metadata
         display({**data, "text/plain": words}, raw=True)  # type: ignore[no-untyped-call]
-    display(static)  # type: ignore[no-untyped-call]
+        before = tag("p", words, class_="agentlib-before")
+        page = {**page, "text/html": joined_html(before, Html(page["text/html"]))}
+    display(page, raw=True)  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)

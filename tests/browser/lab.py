@@ -35,13 +35,17 @@ class Lab:
         """Open a notebook and wait until its kernel is ready: JupyterLab runs nothing before that."""
         self.page.goto(f"{self.address}/lab/tree/{notebook}?reset")
         self.page.wait_for_selector(CELL, timeout=90_000)
+        self.wait_until_idle(notebook)
+        self.page.wait_for_timeout(1_000)  # the page hears of its kernel a moment after the server
+
+    def wait_until_idle(self, notebook: str) -> None:
+        """Wait until the kernel of a notebook is there and has nothing to do."""
         for _ in range(360):
             sessions = self.page.request.get(f"{self.address}/api/sessions").json()
             states = [one["kernel"]["execution_state"] for one in sessions if one["path"] == notebook]
             if states == ["idle"]:
                 break
             self.page.wait_for_timeout(250)
-        self.page.wait_for_timeout(1_000)  # the page hears of its kernel a moment after the server
 
     def menu(self, *names: str) -> None:
         """Choose from the menu bar: `menu("Run", "Run All Cells")`."""

@@ -5,6 +5,7 @@ The same JavaScript as in the notebook, without a JupyterLab around it: quick to
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -300,9 +301,7 @@ def test_on_a_phone_the_panes_stand_below_one_another_and_the_caption_stays_in_v
     player = at(pages.open(mugs(), 380), 24)
     parts = [".agentlib-say", ".agentlib-scroll", ".agentlib-history", ".agentlib-vars"]
     boxes = [player.root.locator(part).first.bounding_box() for part in parts]
-    assert all(
-        above["y"] + above["height"] <= below["y"] + 1 for above, below in zip(boxes, boxes[1:], strict=False)
-    )
+    assert all(above["y"] + above["height"] <= below["y"] + 1 for above, below in pairwise(boxes))
     player.page.mouse.wheel(0, 2_000)
     player.page.wait_for_timeout(300)
     assert player.page.evaluate("scrollY") > 100

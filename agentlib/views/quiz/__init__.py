@@ -22,8 +22,6 @@ __all__ = ["FINAL_NAME", "PASS_MARK", "QuestionError", "Quiz", "quiz", "score_wo
 PASS_MARK = 0.6
 """A quiz is passed with this share of its questions right."""
 
-WIDGET_WORDS = "The quiz stands here where widgets run. The same questions as text:"
-
 
 def score_words(right: int, questions: int) -> str:
     """Say how a quiz went: "2 of 3 right (67%): passed."."""
@@ -131,8 +129,17 @@ class Quiz:
             self._widget = QuizWidget(self)
         return self._widget
 
+    @property
+    def box(self) -> Any:
+        """The quiz in a box that shows when its kernel has gone; None where widgets are not installed."""
+        if self.widget is None:
+            return None
+        from agentlib.views.guard import guarded
+
+        return guarded(self.widget)
+
     def _ipython_display_(self) -> None:
-        display_both(self.widget, WIDGET_WORDS, self.static)
+        display_both(self.box, "the quiz", self.static)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.static._repr_mimebundle_()

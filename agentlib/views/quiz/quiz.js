@@ -153,10 +153,10 @@ class Quiz {
     this.names = ["picked", "first", "repairs", "problem"].map((name) => `change:${name}`);
     this.names.forEach((name) => model.on(name, this.draw));
     host.append(root);
-    // Jupyter marks the view of a widget whose kernel has gone.
-    this.watcher = new MutationObserver(() => this.show());
-    this.watcher.observe(host, { attributes: true, attributeFilter: ["class"] });
-    this.gone = () => host.classList.contains("jupyter-widgets-disconnected");
+    // Jupyter marks the boxes around widgets whose kernel has gone, a moment after it has told them.
+    this.gone = () => Boolean(host.closest(".jupyter-widgets-disconnected"));
+    this.heard = () => setTimeout(() => this.show(), 200);
+    model.on("comm_live_update", this.heard);
     this.show();
     this.fold(root, 40);
   }
@@ -165,7 +165,7 @@ class Quiz {
 
   close() {
     clearTimeout(this.folding);
-    this.watcher.disconnect();
+    this.model.off("comm_live_update", this.heard);
     this.names.forEach((name) => this.model.off(name, this.draw));
   }
 

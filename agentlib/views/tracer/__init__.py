@@ -18,8 +18,6 @@ from agentlib.views.tracer.static import static_tracer
 
 __all__ = ["Tracer", "save_page", "tracer"]
 
-PLAYER_WORDS = "The player stands here where widgets run. The same frames as a table:"
-
 
 class Tracer:
     """Runs to look at.
@@ -69,7 +67,7 @@ class Tracer:
         return None if self.live is None else self.live.box
 
     def _ipython_display_(self) -> None:
-        display_both(self.widget, PLAYER_WORDS, self.static)
+        display_both(self.widget, "the player", self.static)
 
     def _repr_html_(self) -> str:
         return self.static.html

@@ -896,12 +896,11 @@ class Player {
       "change:guess": () => this.guessed(),
       "change:problem": () => { if (this.fork) this.fork.problem.textContent = this.model.get("problem"); },
       "change:stale": () => this.drawNotes(),
+      // Jupyter marks the boxes around widgets whose kernel has gone, a moment after it has told them.
+      comm_live_update: () => setTimeout(() => this.live(!host.closest(".jupyter-widgets-disconnected")), 200),
       "msg:custom": (message) => { if (message?.done) this.answered(); },
     };
     for (const [name, listener] of Object.entries(this.listeners)) model.on(name, listener);
-    // Jupyter marks the view of a widget whose kernel has gone.
-    this.watcher = new MutationObserver(() => this.live(!host.closest(".jupyter-widgets-disconnected")));
-    this.watcher.observe(host, { attributes: true, attributeFilter: ["class"] });
     host.append(this.root);
     this.build();
   }
@@ -910,7 +909,6 @@ class Player {
     this.pause();
     this.settle();
     this.answered();
-    this.watcher.disconnect();
     for (const [name, listener] of Object.entries(this.listeners)) this.model.off(name, listener);
   }
 
