@@ -291,4 +291,10 @@ def test_results_of_batches_before_have_no_table():
 def test_a_function_that_is_no_loop_can_be_watched_too(specimen):
     _, played, _ = opened("ex08", specimen)
     assert played["lines"]
-    assert played["frames"]
+    first, *_, last = (frame["caption"] for frame in played["frames"])
+    assert first.startswith("`judge({")
+    assert first.endswith("` is called.")
+    assert last.startswith("The function is over: ")
+    said = " ".join("".join(frame["caption"].split("`")[::2]) for frame in played["frames"])
+    assert "loop" not in said
+    assert "answer" not in last.split("`")[0]

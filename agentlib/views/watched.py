@@ -44,6 +44,18 @@ ENDED = ("asked too often", "ran too long", "interrupted")
 """Reasons that watching gives; the loop did not come to its end by itself."""
 
 
+def of_a_function(caption: str) -> str:
+    """Say it of a function that is no loop; the values between backticks stay."""
+    parts = caption.split("`")
+    parts[::2] = [
+        part.replace("The loop", "The function")
+        .replace("Your loop", "Your function")
+        .replace("the run", "it")
+        for part in parts[::2]
+    ]
+    return "`".join(parts)
+
+
 class WatchedBuilder(Builder):
     """Goes through the events of a watched loop."""
 
@@ -344,10 +356,26 @@ class WatchedBuilder(Builder):
 
     # -- captions of events
 
+    def add(self, line: int | None, move: str, caption: str, new: tuple[int, ...] = (), **more: Any) -> None:
+        # A function that is no loop was called by itself.
+        super().add(
+            line, move, of_a_function(caption) if self.trace.about.get("call") else caption, new, **more
+        )
+
+    def ended(self, event: Event) -> str:
+        if not self.trace.about.get("call"):
+            return super().ended(event)
+        if event.text == "returned":
+            returned = (event.entry or {}).get("returned")
+            return f"The function is over: it returned {code(short(value_words(returned), 200))}."
+        return f"The function is over: {sentence(self.trace.detail, 200)}"
+
     def event_caption(self, number: int, event: Event, before: int) -> tuple[str, str]:
         """Give the move and the words for one event of a watched loop; "" for what needs no words."""
         if event.kind == "start":
             self.line = self.first_line()
+            if call := self.trace.about.get("call"):
+                return "", f"{code(str(call))} is called."
             of = f" and at most {counted(self.max_steps, 'step')}" if self.max_steps else ""
             return "", f"Your loop is called with the goal {quoted(self.trace.goal)}{of}."
         if event.kind == "ask":

@@ -4,19 +4,26 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, wraps
+from pathlib import Path
 from random import Random
+from types import FrameType
 from typing import Any
 
+import agentlib.errors
 from agentlib.course.checking.report import CriterionResult
 from agentlib.course.checking.simulator import MAX_CALLS, Simulator
 from agentlib.course.checking.spec import Exercise, Scenario
 from agentlib.course.running.runner import TOO_LONG, TOO_OFTEN, Counter, PlayedFunctions, RunEnded, TimeLimit
+from agentlib.messages import json_text, short
 from agentlib.trace import Trace
 from agentlib.views.tracer import Tracer
 from agentlib.views.tracer.timeline import timeline
 from agentlib.watch import watch
 
 __all__ = ["RunWatcher"]
+
+PACKAGE_DIR = str(Path(agentlib.errors.__file__).parent)
+PYTHON_DIR = str(Path(contextlib.__file__).parent)
 
 
 @dataclass(frozen=True)
@@ -48,9 +55,23 @@ def _start(played: dict[str, Any], result: CriterionResult) -> int:
     return (read[:1] or after[-1:] or crashed[:1] or [len(shown)])[0]
 
 
+class _WatchLimit(TimeLimit):
+    """Ends the learner's code and never the recorder's, nor what that calls: it has the record to finish."""
+
+    def may_raise_at(self, frame: FrameType | None) -> bool:
+        """Whether the innermost code on the stack that is not Python's own is the learner's."""
+        if not super().may_raise_at(frame):
+            return False
+        while frame is not None and not frame.f_code.co_filename.startswith(PACKAGE_DIR):
+            if not frame.f_code.co_filename.startswith(PYTHON_DIR):
+                return True
+            frame = frame.f_back
+        return False
+
+
 def _watched(scenario: Scenario, function: Callable[..., Any]) -> Trace:
     """Watch one call of the learner's function. What it prints is not shown, as in a check."""
-    simulator, limit = Simulator(scenario), TimeLimit(scenario.seconds)
+    simulator, limit = Simulator(scenario), _WatchLimit(scenario.seconds)
     played = PlayedFunctions(simulator.called, limit)
     request = simulator.request()
     args = [played.inside(value) for value in request["args"]]
@@ -63,7 +84,12 @@ def _watched(scenario: Scenario, function: Callable[..., Any]) -> Trace:
     # One more than the simulator allows, so that it is the one that ends the run, at the same call.
     max_calls = scenario.max_calls.get("model", MAX_CALLS) + 2
     with contextlib.redirect_stdout(Counter()):
-        trace: Trace = limit.run(partial(watch, loop, model, tools, goal, max_calls=max_calls, **kwargs))
+        try:
+            trace: Trace = limit.run(partial(watch, loop, model, tools, goal, max_calls=max_calls, **kwargs))
+        except RunEnded:  # in a thread, it may come a moment too late
+            raise TimeoutError(f"after {scenario.seconds:g} seconds there was no record of the run") from None
+    if not is_loop(scenario):
+        trace = replace(trace, about={**trace.about, "call": _call_words(scenario)})
     return _in_words(trace, played.ended or TOO_LONG, scenario.seconds)
 
 
@@ -71,6 +97,13 @@ def is_loop(scenario: Scenario) -> bool:
     """Whether a scenario calls an agent loop: with a model, tools and a goal."""
     args = scenario.args
     return len(args) == 3 and callable(args[0]) and isinstance(args[1], dict)
+
+
+def _call_words(scenario: Scenario) -> str:
+    """Write the call of a function that is no loop, as a learner would."""
+    given = ["..." if callable(value) else short(json_text(value), 60) for value in scenario.args]
+    given += [f"{name}={short(json_text(value), 60)}" for name, value in scenario.kwargs.items()]
+    return f"{scenario.function}({', '.join(given)})"
 
 
 def _called_alone(

@@ -139,4 +139,6 @@ def _answer(trace: Trace) -> str:
 
 
 def _name(trace: Trace) -> str:
+    if trace.about.get("call"):
+        return f"your function {trace.about['function']}"
     return f"your loop {trace.about['function']}" if trace.about.get("function") else "a run"
