@@ -81,7 +81,45 @@ def test_a_batch_survives_the_end_of_a_worker(tmp_path, cluster):
     ]
 
 
-def test_a_batch_whose_workers_are_all_gone_ends_and_says_so(tmp_path, cluster, capsys):
+def test_a_worker_that_comes_later_is_used_and_one_that_its_submission_ends_costs_that_alone_its_grade(
+    tmp_path, cluster
+):
+    address, _ = cluster
+    folder, out = hand_in(tmp_path / "in", 24), tmp_path / "out"
+    killer = folder / "student03" / "ex01_write_the_loop.ipynb"
+    killer.write_bytes(notebook(after=["import os\nos.kill(os.getppid(), 9)"]))
+    added = []
+
+    def add():
+        until = time.monotonic() + STARTUP_SECONDS
+        while len(list((out / "results").glob("*.json"))) < 4 and time.monotonic() < until:
+            time.sleep(0.01)
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--host", "127.0.0.1"]
+        command += ["--no-nanny", "--no-dashboard", "--nthreads", "1"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with open(os.devnull, "wb") as nothing:
+            added.append(
+                subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=nothing, stderr=nothing)
+            )
+
+    adder = threading.Thread(target=add)
+    adder.start()
+    words = ["grade", str(folder), "--out", str(out), "--quiet", "--dask", address]
+    try:
+        assert main([*words, "--isolation", "time limit"]) == 0
+    finally:
+        adder.join()
+        added[0].kill()
+        added[0].wait()
+    rows = {row["student"]: row for row in json.loads((out / "grades.json").read_text())}
+    crashed = rows.pop("student03")
+    assert (crashed["status"], crashed["points"]) == ("crashed", 0)
+    assert crashed["notes"] == ["The worker that graded it was lost. So was another one before it."]
+    assert [(row["status"], row["points"]) for row in rows.values()] == [("graded", 10)] * 23
+
+
+def test_a_batch_whose_workers_are_all_gone_ends_and_says_so(tmp_path, cluster, capsys, monkeypatch):
+    monkeypatch.setattr("agentlib.course.grading.cluster.COME_BACK_SECONDS", 1.0)
     address, workers = cluster
     out = tmp_path / "out"
 

@@ -7,6 +7,7 @@ __all__ = [
     "ProtocolError",
     "SandboxError",
     "SiteError",
+    "WorkerLostError",
 ]
 
 
@@ -39,3 +40,7 @@ class ChildEndedError(Exception):
 
 class SiteError(Exception):
     """What keeps the site from being built, in one sentence."""
+
+
+class WorkerLostError(Exception):
+    """A worker of a cluster was lost while it graded a submission."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from agentlib.course.errors import NotebookError
+from agentlib.course.errors import NotebookError, WorkerLostError
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.collect import Archives, Submission, find_submissions, read_submission
 from agentlib.course.grading.files import write_whole
@@ -69,7 +69,8 @@ class Batch:
 
     folder: with the submissions. out: for results. backend, root: where the code runs; None = each
     worker of a cluster has its own. limits: for each one.
-    seed: of the batch; each student's own comes from it. workers: how many are graded at a time.
+    seed: of the batch; each student's own comes from it. workers: how many are graded at a time; 0 = as many
+    as the executor says.
     resume: True = take over results that are there and still hold.
     asked: which isolation the workers of a cluster were asked for, in words.
     course: the version of what grades; None = `course_version()`.
@@ -345,13 +346,13 @@ def _run(
     more = True
     while more or suspects:
         alone = bool(suspects)
-        executor = make_executor(1 if alone else workers)
+        executor: Any = make_executor(1 if alone else workers)
         running: dict[Future[Row], Task] = {}
         source = iter([suspects.pop()]) if alone else tasks
         try:
             broken = False
             while not broken:
-                while len(running) < 2 * workers:
+                while len(running) < 2 * (workers or executor.workers):
                     task = next(source, None)
                     if task is None:
                         more = more and alone
@@ -375,6 +376,11 @@ def _run(
                         broken = True
                         if alone:
                             yield task, _crashed(task, "The process that graded it was ended.")
+                        else:
+                            suspects.append(task)
+                    except WorkerLostError as problem:
+                        if alone:
+                            yield task, _crashed(task, f"{problem} So was another one before it.")
                         else:
                             suspects.append(task)
                     except Exception as problem:

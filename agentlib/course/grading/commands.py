@@ -86,7 +86,8 @@ def cores() -> int:
 class Graders:
     """Who grades: processes on this machine, in the sandbox root that is given, or a cluster.
 
-    work: grades one task. backend, root: where; None = each worker of the cluster has its own.
+    workers: how many tasks at a time; 0 = as many as the cluster can. work: grades one task.
+    backend, root: where; None = each worker of the cluster has its own.
     banners: what protects each machine.
     still_there: raises OSError if nobody is left who grades; None = that cannot be.
     """
@@ -107,10 +108,10 @@ def graders(arguments: argparse.Namespace, limits: Limits) -> Iterator[Graders]:
     if arguments.dask:
         with connect(arguments.dask, limits, require, only) as cluster:
             yield Graders(
-                cluster.make_executor,
-                cluster.workers,
+                lambda workers: cluster,
+                0,
                 cluster.work,
-                banners=cluster.banners,
+                banners=tuple(cluster.banners.values()),
                 still_there=cluster.still_there,
             )
     else:
