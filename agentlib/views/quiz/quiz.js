@@ -225,8 +225,12 @@ class Quiz {
     const how = second ? `, ${second} at the second try` : "";
     const mark = this.model.get("pass_mark");
     const passed = right >= mark * all ? "passed" : `not passed yet, it takes ${Math.round(100 * mark)}%`;
+    const missed = this.parts.filter((part) => part.done && !isRight(part));
+    const lessons = [...new Set(missed.map((part) => part.question.look_again.match(/lesson (\d+)/)?.[1] ?? ""))];
+    const again = lessons.filter(Boolean).sort().join(", ");
+    const closing = [again && `Look again at lesson ${again}.`, this.model.get("closing")].filter(Boolean).join(" ");
     this.score.textContent = done < all ? `${done} of ${all} answered, ${right} right so far${how}.`
-      : `${right} of ${all} right (${Math.round((100 * right) / all)}%)${how}: ${passed}. ${this.model.get("closing")}`.trim();
+      : `${right} of ${all} right (${Math.round((100 * right) / all)}%)${how}: ${passed}. ${closing}`.trim();
     this.again.hidden = this.predicts || !picked.some((place) => place >= 0) && !repairs.some((repair) => repair?.tried);
     this.problem.textContent = this.gone() ? "The kernel was restarted or is gone, so your answers are not kept. Run this cell again."
       : this.model.get("problem");
