@@ -20,8 +20,11 @@ TOOLS = {"depth_of": depth_of}
 LOST = ask("depth_of", lake="Atlantis")
 
 
-def _tells_the_failure(result: Any) -> bool:
-    return 'No lake "Atlantis" on this map.' in str(result)
+def _words(result: Any) -> Any:
+    """Whether a result, a text or a dict of texts, holds the failure's own words; any other as it is."""
+    texts = result.values() if isinstance(result, dict) else [result]
+    told = any(isinstance(text, str) and 'No lake "Atlantis" on this map.' in text for text in texts)
+    return "a result with the error's own words" if told else result
 
 
 def _kinds(history: Any) -> Any:
@@ -57,8 +60,8 @@ TASKS = (
             call(
                 TOOLS,
                 LOST,
-                look=_tells_the_failure,
-                said="for a tool that raises, looking for its words in the result",
+                look=_words,
+                said="for a tool that raises",
                 hint="Catch the exception, and put `str(problem)` into what you give back",
             ),
         ),
@@ -67,7 +70,7 @@ TASKS = (
             Wrong(
                 '{"error": str(problem)}',
                 '{"error": "failed"}',
-                "its words in the result, it gave False, not True",
+                "it gave {'error': 'failed'}, not \"a result with the error's own words\"",
             ),
             Wrong("except Exception", "except ValueError", "it raised LookupError"),
         ),

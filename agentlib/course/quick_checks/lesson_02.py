@@ -28,10 +28,12 @@ TOOLS = {"height_of": height_of, "width_of": width_of}
 
 
 def _named(result: Any) -> Any:
-    """The tools that an error names; another result as it is."""
-    if isinstance(result, dict) and "error" in result:
-        return [name for name in (*TOOLS, "No mountain") if name in str(result["error"])]
-    return result
+    """What an error names: tools, or a tool's own words. Another result as it is."""
+    text = result.get("error") if isinstance(result, dict) else result
+    if not isinstance(text, str):
+        return result
+    named = [name for name in (*TOOLS, "No mountain") if name in text]
+    return f"an error that names {', '.join(named) or 'nothing'}"
 
 
 def reading_model(history: list[Entry]) -> Entry:
@@ -104,20 +106,28 @@ TASKS = (
                 TOOLS,
                 ask("hight_of", mountain="Elbrus"),
                 look=_named,
-                said="for the unknown hight_of, looking for the names of the tools in the error",
+                said="for the unknown hight_of",
                 hint="The model needs the names that it may use",
             ),
             call(
                 TOOLS,
                 ask("height_of", mountain="Olympus"),
                 look=_named,
-                said="for a tool that raises, looking for its words in the error",
+                said="for a tool that raises",
             ),
         ),
         wrong=(
-            Wrong(" There are: {', '.join(tools)}.", "", "it gave nothing, not height_of, width_of"),
-            Wrong("if name not in tools:", "if False:", "it gave nothing, not height_of, width_of"),
-            Wrong("str(problem)", '"failed"', "it gave nothing, not No mountain"),
+            Wrong(
+                " There are: {', '.join(tools)}.",
+                "",
+                'it gave "an error that names nothing", not "an error that names height_of, width_of"',
+            ),
+            Wrong(
+                "if name not in tools:",
+                "if False:",
+                'it gave "an error that names nothing", not "an error that names height_of, width_of"',
+            ),
+            Wrong("str(problem)", '"failed"', 'names nothing", not "an error that names No mountain"'),
         ),
     ),
     SmallTask(

@@ -240,7 +240,7 @@ class _PlayedValue(PlayedCall):
         return {"it is": self.look(copy.deepcopy(mine))}
 
 
-KEYS = ("answer", "steps", "stopped", "history")
+KEYS = ("history", "answer", "steps", "stopped")
 """What a loop of the lessons gives back."""
 
 
