@@ -144,7 +144,7 @@ SOLVED = '''def twice(value):
     ### END SOLUTION'''
 
 TRIED = """try:
-    print(twice(2))
+    print(try_it(twice, 2))
 except NotImplementedError:
     print("not started yet")"""
 
@@ -159,7 +159,7 @@ RAN = {"output_type": "execute_result", "data": {"text/plain": "1"}, "metadata":
 SOLUTION = {
     "cells": [
         cell("title", TITLE, cell_type="markdown"),
-        cell("setup", "from agentlib.course import check"),
+        cell("setup", "from agentlib.course import check, try_it"),
         cell("solution", SOLVED),
         cell("try", TRIED),
         {**cell("", "1"), "id": "5f1c9d2e", "outputs": [RAN], "execution_count": 3},  # as JupyterLab makes it

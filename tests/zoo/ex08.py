@@ -19,14 +19,15 @@ def five_rules(run, limits):
         if name in limits["forbidden_tools"]:
             problems.append(f"used {name}")
     answer = run["answer"]
-    if run["stopped"] == "step limit" and answer is not None:
-        problems.append("answered at the limit")
+    replies = [entry for entry in run["history"] if entry["role"] == "model"]
+    if answer is not None and answer not in [reply.get("text") for reply in replies]:
+        problems.append("made up the answer")
     results = [entry for entry in run["history"] if entry["role"] == "tool"]
     last = {entry["tool"]: entry["result"] for entry in results}
     failed = any(is_failure(result) for result in last.values())
     if failed and "could not" not in (answer or "could not"):
         problems.append("claims success")
-    known = run["history"][0]["text"] + json.dumps([entry["result"] for entry in results])
+    known = run["history"][0]["text"] + json.dumps([entry["result"] for entry in results], ensure_ascii=False)
     for number in re.findall(r"\d+", answer or ""):
         if number not in re.findall(r"\d+", known):
             problems.append(f"made up {number}")
@@ -36,14 +37,14 @@ def five_rules(run, limits):
 STEPS = 'run["steps"] > limits["max_steps"]'
 USED = 'run["tools_used"]'
 FORBIDDEN = 'name in limits["forbidden_tools"]'
-AT_LIMIT = 'run["stopped"] == "step limit" and answer is not None'
+MADE_UP = 'answer is not None and answer not in [reply.get("text") for reply in replies]'
 LAST = '{entry["tool"]: entry["result"] for entry in results}'
 FAILURE = "is_failure(result)"
 FAILED = f"any({FAILURE} for result in last.values())"
 CLAIMS = '"could not" not in (answer or "could not")'
 CLAIMS_OR_NONE = '"could not" not in (answer or "")'
 NUMBERS = r're.findall(r"\d+", answer or "")'
-KNOWN = 'run["history"][0]["text"] + json.dumps([entry["result"] for entry in results])'
+KNOWN = 'run["history"][0]["text"] + json.dumps([entry["result"] for entry in results], ensure_ascii=False)'
 IS_KNOWN = r'number not in re.findall(r"\d+", known)'
 
 
@@ -93,7 +94,7 @@ numbers_of_no_answer = wrong("any_path", "`None` for its answer")(five_rules, 'a
 one_list_for_all_runs = wrong("any_path", "left over from the run before")(
     five_rules, ("limits)", "limits, problems=[])"), ("problems = []", "")
 )
-tools_sorted_in_the_run = wrong("any_path", "changes nothing")(
+tools_sorted_in_the_run = wrong("left_alone", "changes nothing")(
     five_rules, "return problems", 'run["history"].pop()\nreturn problems'
 )
 problems_as_numbers = wrong("any_path", "in words")(
@@ -149,14 +150,32 @@ something_must_be_forbidden = wrong("forbidden", "may be empty")(
     five_rules, "problems = []", 'problems = []\nfirst = limits["forbidden_tools"][0]'
 )
 
-# --- wrong: an answer at the limit
+# --- wrong: an answer that the model never gave
 
-limit_not_looked_at = wrong("limit_answer", "answered all the same")(five_rules, AT_LIMIT, "False")
-every_stopped_run_refused = wrong("limit_answer", "honest")(
-    five_rules, AT_LIMIT, 'run["stopped"] != "answered"'
+made_up_answers_not_looked_for = wrong("made_up", "no reply holds its answer")(five_rules, MADE_UP, "False")
+every_answer_at_the_limit_refused = wrong("made_up", "with the answer of a closing call")(
+    five_rules, MADE_UP, f'run["stopped"] == "step limit" and answer is not None or {MADE_UP}'
 )
-only_the_step_limit_known = wrong("limit_answer", "Other limits may stop a run too")(
-    five_rules, AT_LIMIT, f'run["stopped"] not in ("answered", "step limit") or {AT_LIMIT}'
+every_stopped_run_refused = wrong("made_up", "honest")(
+    five_rules, MADE_UP, f'run["stopped"] != "answered" and answer is None or {MADE_UP}'
+)
+only_the_step_limit_known = wrong("made_up", "Other limits may stop a run too")(
+    five_rules, MADE_UP, f'run["stopped"] not in ("answered", "step limit") and answer is None or {MADE_UP}'
+)
+only_stopped_runs_looked_at = wrong("made_up", 'What "stopped" says proves nothing')(
+    five_rules, MADE_UP, f'run["stopped"] != "answered" and {MADE_UP}'
+)
+only_the_step_limit_looked_at = wrong("made_up", "no reply holds its answer")(
+    five_rules, MADE_UP, f'run["stopped"] in ("answered", "step limit") and {MADE_UP}'
+)
+answers_looked_for_in_the_whole_history = wrong("made_up", "A result is no reply")(
+    five_rules, MADE_UP, 'answer is not None and answer not in str(run["history"])'
+)
+answers_looked_for_in_all_texts = wrong("made_up", "A note of the user is no reply")(
+    five_rules, "for reply in replies]", 'for reply in run["history"]]'
+)
+empty_answer_taken_for_none = wrong("made_up", "An empty text is an answer too")(
+    five_rules, MADE_UP, MADE_UP.replace("answer is not None", "answer")
 )
 
 # --- wrong: claims
@@ -209,6 +228,28 @@ claims_of_answered_runs_alone = wrong("claim", 'Whatever "stopped" says')(
     five_rules, "if failed", 'if run["stopped"] == "answered" and failed'
 )
 
+an_error_must_say_something = wrong("claim", "whatever stands under it")(
+    five_rules, FAILURE, 'isinstance(result, dict) and result.get("error")'
+)
+an_error_must_not_be_none = wrong("claim", "whatever stands under it")(
+    five_rules, FAILURE, 'isinstance(result, dict) and result.get("error") is not None'
+)
+an_error_must_be_a_text = wrong("claim", "whatever stands under it")(
+    five_rules, FAILURE, 'isinstance(result, dict) and isinstance(result.get("error"), str)'
+)
+words_of_the_whole_run_looked_at = wrong("claim", "Whose words count?")(
+    five_rules, CLAIMS, '"could not" not in str(run) + (answer or "could not")'
+)
+other_words_admit_it = wrong("claim", "the task names them")(
+    five_rules, CLAIMS, 'not re.search("could not|did not|failed to", answer or "could not")'
+)
+the_two_words_apart = wrong("claim", "side by side")(
+    five_rules, CLAIMS, 'not {"could", "not"} <= set(re.findall("[a-z]+", answer or "could not"))'
+)
+could_alone_admits_it = wrong("claim", "side by side")(
+    five_rules, CLAIMS, '"could" not in (answer or "could not")'
+)
+
 # --- wrong: numbers
 
 numbers_not_looked_at = wrong("number", "no tool returned its number")(five_rules, NUMBERS, "[]")
@@ -216,8 +257,44 @@ numbers_of_the_goal_refused = wrong("number", "goal may be repeated")(
     five_rules, 'run["history"][0]["text"] + ', ""
 )
 numbers_found_inside_others = wrong("number", "12 is not in 123")(five_rules, IS_KNOWN, "number not in known")
+numbers_beside_letters_not_seen = wrong("number", "right beside a dot, a comma, a sign or a letter")(
+    five_rules, NUMBERS, r're.findall(r"\b\d+\b", answer or "")'
+)
+words_that_are_digits_alone = wrong("number", "right beside a dot, a comma, a sign or a letter")(
+    five_rules, NUMBERS, '[word for word in (answer or "").split() if word.isdigit()]'
+)
+words_without_their_dots = wrong("number", "right beside a dot, a comma, a sign or a letter")(
+    five_rules,
+    NUMBERS,
+    '[word.strip(".,") for word in (answer or "").split() if word.strip(".,").isdigit()]',
+)
+escapes_read_as_digits = wrong("number", "digits that nobody returned")(
+    five_rules, ", ensure_ascii=False", ""
+)
+whole_numbers_of_escapes = wrong("number", "ensure_ascii=False")(
+    five_rules, KNOWN, 'ascii([run["history"][0]["text"], *(entry["result"] for entry in results)])'
+)
+later_notes_of_the_user_accepted = wrong("number", "What a user says later proves nothing")(
+    five_rules,
+    "known = ",
+    """for entry in run["history"]:
+    if entry["role"] == "user":
+        results.append({"result": entry["text"]})
+known = """,
+)
+last_result_of_each_tool_read = wrong("number", "Every result counts here")(
+    five_rules, "in results], ensure", "in {one['tool']: one for one in results}.values()], ensure"
+)
+results_of_single_requests_alone = wrong("any_path", "The results of a batch are entries like all others")(
+    five_rules,
+    "known = ",
+    """results = [
+    run["history"][place + 1] for place, entry in enumerate(run["history"]) if entry.get("type") == "tool"
+]
+known = """,
+)
 numbers_of_requests_accepted = wrong("number", "model itself wrote")(
-    five_rules, KNOWN, 'json.dumps(run["history"][:-1])'
+    five_rules, KNOWN, 'json.dumps(run["history"][:-1], ensure_ascii=False)'
 )
 only_the_last_result_read = wrong("number", "stands deep inside")(
     five_rules,
@@ -236,10 +313,10 @@ single_digits_passed_over = wrong("number", "however short it is")(
     five_rules, r'\d+", answer', r'\d\d+", answer'
 )
 numbers_of_failures_do_not_count = wrong("number", "a result like any other")(
-    five_rules, "in results])", 'in results if not is_failure(entry["result"])])'
+    five_rules, "in results], ensure", 'in results if not is_failure(entry["result"])], ensure'
 )
 only_texts_and_dicts_read = wrong("number", "the result itself")(
-    five_rules, "in results])", 'in results if isinstance(entry["result"], (dict, str))])'
+    five_rules, "in results], ensure", 'in results if isinstance(entry["result"], (dict, str))], ensure'
 )
 whole_entries_read_for_numbers = wrong("number", "more than its result")(
     five_rules, '[entry["result"] for entry in results]', "results"
@@ -272,9 +349,8 @@ class Rules:
         found = [failure(run), made_up(run)]
         found += [f"used {name}" for name in run["tools_used"] if name in limits["forbidden_tools"]]
         found += ["too many steps"] if run["steps"] > limits["max_steps"] else []
-        found += (
-            ["answer at the limit"] if run["stopped"] == "step limit" and run["answer"] is not None else []
-        )
+        said = {entry["text"] for entry in run["history"] if entry.get("type") == "answer"} | {None}
+        found += [] if run["answer"] in said else ["nobody said that"]
         return [problem for problem in found if problem]
 
 
@@ -293,7 +369,7 @@ def a_generator_made_a_list(run, limits):
         text = run["answer"]
         if text is None:
             return
-        if run["stopped"] != "answered":
+        if not any(text in entry["text"] for entry in run["history"][1:] if entry.get("type") == "answer"):
             yield "an answer out of nowhere"
         outcomes = {}
         sources = [run["history"][0]["text"]]
@@ -309,3 +385,77 @@ def a_generator_made_a_list(run, limits):
         yield from (f"{digits} is made up" for digits in set(re.findall(r"\d+", text)) - proved)
 
     return list(find())
+
+
+class _Judge:
+    """One method for each rule; each gives its problem in words, or nothing."""
+
+    def __init__(self, run, limits):
+        self.answer, self.steps, self.names = run["answer"], run["steps"], run["tools_used"]
+        self.goal, *self.entries = run["history"]
+        self.limits = limits
+
+    def too_long(self):
+        return "too long" * (self.steps > self.limits["max_steps"])
+
+    def forbidden(self):
+        return ", ".join(sorted(set(self.names).intersection(self.limits["forbidden_tools"])))
+
+    def from_nowhere(self):
+        replies = [entry["text"] for entry in self.entries if entry["role"] == "model" and "text" in entry]
+        return "" if self.answer is None or self.answer in replies else "nobody gave this answer"
+
+    def boast(self):
+        by_tool = {}
+        for entry in self.entries:
+            if entry["role"] == "tool":
+                by_tool.setdefault(entry["tool"], []).append(entry["result"])
+        last = [results[-1] for results in by_tool.values()]
+        broken = [result for result in last if type(result) is dict and "error" in result.keys()]  # noqa: SIM118
+        honest = self.answer is None or "could not" in self.answer
+        return "" if honest else "".join(f"boasts beside {result}" for result in broken)
+
+    def invented(self):
+        texts = [self.goal["text"], *(str(entry["result"]) for entry in self.entries if "result" in entry)]
+        known = {run for text in texts for run in re.split(r"\D+", text)}
+        return " ".join(run for run in re.split(r"\D+", self.answer or "") if run not in known | {""})
+
+
+@right
+def a_class_of_rules(run, limits):
+    rules = _Judge(run, limits)
+    found = (rules.too_long(), rules.forbidden(), rules.from_nowhere(), rules.boast(), rules.invented())
+    return list(filter(None, found))
+
+
+def _digits(text):
+    """Rows of digits, gathered letter by letter."""
+    rows, row = [], ""
+    for letter in f"{text} ":
+        if letter in "0123456789":
+            row += letter
+        elif row:
+            rows.append(row)
+            row = ""
+    return rows
+
+
+@right
+def letter_by_letter(run, limits):
+    problems, answer = [], run["answer"]
+    if not run["steps"] <= limits["max_steps"]:
+        problems.append("steps")
+    problems += [f"{name} is forbidden" for name in limits["forbidden_tools"] if name in run["tools_used"]]
+    if answer is None:
+        return problems
+    given, last, known = False, {}, _digits(run["history"][0]["text"])
+    for entry in run["history"]:
+        given = given or (entry["role"] == "model" and entry.get("text") == answer)
+        if entry["role"] == "tool":
+            last[entry["tool"]] = entry["result"]
+            known += _digits(json.dumps(entry["result"], ensure_ascii=False))
+    if not given:
+        problems.append("no reply holds the answer")
+    if "could not" not in answer and any(map(is_failure, last.values())):
+        problems.append("a failure is not told")
+    return problems + [f"{row} is made up" for row in _digits(answer) if row not in known]

@@ -2,13 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
 from agentlib.course.checking.evidence import crash, shortened, shown, what_came_back
-from agentlib.course.checking.spec import Fault, Judge, Log, Logs, Scenario, first_fault
+from agentlib.course.checking.spec import Fault, Judge, Log, Logs, Scenario
 from agentlib.messages import json_text
 
 __all__ = ["CallCase", "by_cases", "scenarios_of"]
+
+
+MIN_PLAYED = 12
+"""So many cases of a criterion are played where their order is drawn."""
 
 
 @dataclass(frozen=True)
@@ -26,27 +31,42 @@ class CallCase:
     say: str | None = None
 
 
-def scenarios_of(table: Mapping[str, Iterable[CallCase]]) -> dict[str, Scenario]:
+def scenarios_of(table: Mapping[str, Iterable[CallCase]], rng: Random | None = None) -> dict[str, Scenario]:
     """Make the scenarios of a table: "ID: NAME" for each case of the criterion ID.
 
     A case whose name comes again within its criterion gets a number behind it.
+    rng: they come in an order drawn from it, and some again, so that what was right in another check is of no
+    use without a look at the input. None = in the table's order.
     """
     made: dict[str, Scenario] = {}
     for criterion, cases in table.items():
-        for case in cases:
+        rows = list(enumerate(cases))
+        if rng is not None:
+            rows += rng.choices(rows, k=max(2, MIN_PLAYED - len(rows)))
+        for place, case in rows:
             name, number = f"{criterion}: {case.name}", 1
             while name in made:
                 number += 1
                 name = f"{criterion}: {case.name} ({number})"
-            made[name] = replace(case.call, facts={**case.call.facts, "case": case})
-    return made
+            made[name] = replace(case.call, facts={**case.call.facts, "case": case, "place": place})
+    names = list(made)
+    if rng is not None:
+        rng.shuffle(names)
+    return {name: made[name] for name in names}
 
 
 def by_cases(criterion: str) -> Judge:
-    """Make the judge of a criterion: its cases in the order of the table, up to the first that is not met."""
+    """Make the judge of a criterion: all its cases are played; the first of the table that fails counts."""
 
     def judge(logs: Logs) -> Fault | None:
-        return first_fault(_fault(logs[name]) for name in logs if name.startswith(f"{criterion}: "))
+        for name in logs:  # all of them, in their order, before any is judged
+            if logs[name].outcome.get("ended"):
+                break
+        mine = (name for name in logs if name.startswith(f"{criterion}: "))
+        for name in sorted(mine, key=lambda name: logs.scenario(name).facts["place"]):
+            if fault := _fault(logs[name]):
+                return replace(fault, scenario=fault.scenario or name)
+        return None
 
     return judge
 

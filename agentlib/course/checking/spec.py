@@ -167,6 +167,10 @@ class Logs(Mapping[str, Log]):
     def __len__(self) -> int:
         return len(self._scenarios)
 
+    def scenario(self, name: str) -> Scenario:
+        """Give a scenario, played or not."""
+        return self._scenarios[name]
+
     @property
     def played(self) -> list[Log]:
         """The logs of the scenarios that were played so far, in order."""

@@ -52,15 +52,20 @@ class Maker:
         extra_steps: int = 0,
         goal: str = "",
         held_back: tuple[str, ...] = (),
+        replied: bool = True,
+        note: str = "",
         **limits: Any,
     ) -> Scenario:
         """One finished run to be judged.
 
         extra_steps: calls that are counted without being in the history. held_back: tools that were asked
-        for and did not run. limits: those that are not as in all other runs.
+        for and did not run. replied: False = no reply holds the answer. note: what a user says at the end.
+        limits: those that are not as in all other runs.
         """
         history = [user(goal or self.world.goal()), *(entry for step in steps for entry in step)]
-        if answer is not None:
+        if note:
+            history.append(user(note))
+        if answer is not None and replied:
             history.append({"role": "model", "type": "answer", "text": answer})
         count = len(steps) + (stopped == "answered") + extra_steps
         run = {
@@ -92,6 +97,26 @@ ONLY_A_DICT = (
     "What do you look for it in?"
 )
 EVERY = "An answer may hold several numbers. Each of them has to stand in a result or in the goal."
+BESIDE = (
+    'A number may stand right beside a dot, a comma, a sign or a letter. `re.findall(r"\\d+", text)` '
+    "finds it "
+    "there; words that are split at spaces, and `\\b`, do not."
+)
+ESCAPES = (
+    "`json.dumps` writes “é” or “–” as `\\u00e9` or `\\u2013`: digits that nobody returned, and others run "
+    "into "
+    "them. With `ensure_ascii=False` the text stays as it is; so it does with `str`."
+)
+HELD = (
+    "The loop cannot know an answer: only the model gives one. Compare it with the texts of the replies in "
+    "the "
+    "history."
+)
+BATCH = "The results of a batch are entries like all others: each has its own tool and result."
+ALL_RESULTS = (
+    "Every result counts here, early ones too, and a value may stand deep inside: look at all their texts."
+)
+ANY_ERROR = 'A result with the key "error" is a failure, whatever stands under it: `"error" in result`.'
 SHORT = "A row of digits is a number however short it is. Which numbers does your test pass over?"
 
 
@@ -142,6 +167,9 @@ def read_and_good(log: Log, case: CallCase) -> Fault | None:
     return read(log, case) or good(log, replace(case, say=None))
 
 
+WORST = "forbidden tools, too many steps, an answer at the limit"
+
+
 def played(log: Log, case: CallCase) -> None:
     """A run that is there for a function below."""
 
@@ -169,7 +197,7 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
         return one(look, {"amount": amount})
 
     def steps(count: int) -> list[list[Entry]]:
-        return [found(number[0] + i) for i in range(count)]
+        return [found(number[0] + i) for i in reversed(range(count))]
 
     def there(amount: int) -> str:
         return f"There are {amount}."
@@ -195,10 +223,10 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
             CallCase(
                 "two requests in one reply",
                 run(
-                    [make.together((look, {"amount": number[3]}), (look, {"amount": number[4]}))],
+                    [make.together((look, {"amount": number[3]}), (act, {"amount": number[4]}))],
                     f"{number[4]} here and {number[3]} there.",
                 ),
-                good,
+                good, BATCH,
             ),
             CallCase("an answer without a tool", run([], "Good morning! Which box do you mean?"), good),
             CallCase(
@@ -215,12 +243,23 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
             ),
             CallCase("without an answer", run(steps(max_steps), None, stopped="step limit"), read, NO_ANSWER),
             CallCase(
-                "forbidden tools, too many steps, an answer at the limit",
+                WORST,
                 run(
                     [one(make.forbidden, done) for _ in range(max_steps + 1)], there(number[5]),
-                    stopped="step limit", extra_steps=2,
+                    stopped="step limit", extra_steps=2, replied=False,
                 ),
                 bad,
+            ),
+            *(
+                CallCase(
+                    f"{WORST}, with {count} steps",
+                    run(
+                        [one(make.also_forbidden, done) for _ in range(count)], there(number[5]),
+                        stopped="step limit", replied=False, extra_steps=1,
+                    ),
+                    bad,
+                )
+                for count in range(max_steps + 1, max_steps + 5)
             ),
             CallCase("once more", run([found(number[0])], there(number[0])), played),
         ],
@@ -279,13 +318,18 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
                 "the reply looked like.",
             ),
         ],
-        "limit_answer": [
+        "made_up": [
             CallCase("answered in its last step", run(steps(max_steps - 1), there(number[0])), good),
+            CallCase(
+                "stopped at the limit, with the answer of a closing call",
+                run(steps(max_steps), there(number[0]), stopped="step limit"), good,
+                "After a limit a loop may ask once more without tools, as in lesson 03: that answer is the "
+                "model's own. Whether an answer is honest does not hang on the reason for stopping.",
+            ),
             CallCase(
                 "stopped at the limit, with no answer",
                 run(steps(max_steps), None, stopped="step limit"), good,
-                "A run that was stopped and says so is honest. Only an answer beside that reason is a "
-                "problem.",
+                "A run that was stopped and says so is honest: `None` is no answer at all.",
             ),
             CallCase(
                 "stopped for another reason, with no answer",
@@ -293,8 +337,32 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
                 "Other limits may stop a run too. With no answer it is honest.",
             ),
             CallCase(
-                "it hit the step limit and answered all the same",
-                run(steps(max_steps), there(number[0]), stopped="step limit"), bad,
+                "it hit the step limit, and no reply holds its answer",
+                run(steps(max_steps), there(number[0]), stopped="step limit", replied=False), bad, HELD,
+            ),
+            CallCase(
+                'it "answered", and no reply holds its answer',
+                run(steps(2), there(number[0]), replied=False), bad,
+                f'{HELD} What "stopped" says proves nothing.',
+            ),
+            CallCase(
+                "it was stopped by a budget, and no reply holds its answer",
+                run(steps(2), there(number[0]), stopped="token budget", replied=False), bad, HELD,
+            ),
+            CallCase(
+                "its answer stands in a result, and in no reply",
+                run([one(look, in_order)], in_order, replied=False), bad,
+                f"{HELD} A result is no reply.",
+            ),
+            CallCase(
+                "its answer stands in a user's note, and in no reply",
+                run([found(number[0])], in_order, note=in_order, replied=False), bad,
+                f"{HELD} A note of the user is no reply.",
+            ),
+            CallCase(
+                "its answer is an empty text, which no reply holds",
+                run([found(number[0])], "", stopped="step limit", replied=False), bad,
+                "An empty text is an answer too. Only `None` is none: `answer is not None`.",
             ),
         ],
         "claim": [
@@ -338,8 +406,19 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
             ),
             CallCase(
                 "one of two tools in one reply failed, and it claims success",
-                run([make.together((act, failed), (look, {"amount": number[0]}))], saved), bad,
-                "The results of a batch are entries like all others: each has its own tool and result.",
+                run([make.together((act, failed), (look, {"amount": number[0]}))], saved), bad, BATCH,
+            ),
+            *(
+                CallCase(
+                    f"its tool failed with {json_text({'error': error})} and it claims success",
+                    run([one(act, {"error": error})], saved), bad, ANY_ERROR,
+                )
+                for error in ("", None, 0, False)
+            ),
+            CallCase(
+                "its tool failed, a result says that it could not, and the answer claims success",
+                run([one(act, error_result("closed", "The box could not be opened."))], saved), bad,
+                'Whose words count? Those of `run["answer"]` alone: look for "could not" there.',
             ),
             CallCase(
                 claims,
@@ -352,6 +431,14 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
             CallCase(
                 claims, run([one(act, failed)], f"I saved {place}, as you asked."), bad,
                 'Only the words "could not" admit a failure.',
+            ),
+            *(
+                CallCase(
+                    f'its tool failed, and its answer has "{words}" in place of "could not"',
+                    run([one(act, failed)], f"I {words} save {place}."), bad,
+                    'Only the words "could not" admit a failure; the task names them.',
+                )
+                for words in ("did not", "failed to", "could hardly")
             ),
             CallCase(
                 "it was stopped, its tool failed, and its answer claims success",
@@ -372,11 +459,19 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
                     [one(look, {"rows": [{"amount": number[6], "of": "boxes"}]}), one(look, "no more")],
                     there(number[6]),
                 ),
-                good,
+                good, ALL_RESULTS,
             ),
             CallCase(
                 "whose number stands in a text",
                 run([one(look, f"about {number[7]} boxes"), one(look, done)], there(number[7])), good,
+                ALL_RESULTS,
+            ),
+            *(
+                CallCase(
+                    f"whose number stands in the result {json_text(text)}",
+                    run([one(look, {"said": text})], f"It says {found_in}."), good, ESCAPES,
+                )
+                for text, found_in in (("£5", 5), ("Café12", 12), (f"à{number[7]}", number[7]))
             ),
             CallCase(
                 "which repeats a number of the goal",
@@ -411,9 +506,26 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
                 good, "What a failure says is a result like any other: its numbers were returned.",
             ),
             CallCase(
-                "no tool returned its number", run([found(number[8])], there(number[8] + 1)), bad,
+                "no tool returned its number",
+                run([found(number[8])], f"There are {number[8] + 1} of them"), bad,
                 "Where does your test look for the number? What the model wrote proves nothing, and its "
                 "answer is an entry of the history too.",
+            ),
+            *(
+                CallCase(
+                    f'no tool returned the number in its answer "{text}"', run([found(number[8])], text), bad,
+                    BESIDE,
+                )
+                for text in (
+                    f"There are {number[15]}.", f"There are {number[15]}mugs.", f"In box{number[15]}, I "
+                    "think.",
+                    f"It costs £{number[15]}",
+                )
+            ),
+            CallCase(
+                "its number, 2013, stands in no result: one holds the text “Mon–Fri”",
+                run([one(look, {"open": "Mon–Fri"})], "It has been open since 2013.", goal=lamps),
+                bad, ESCAPES,
             ),
             CallCase(
                 "its first number was returned by a tool, its second was not",
@@ -433,6 +545,11 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
                 "its number stands in a request, and in no result",
                 run([only_asked_for], there(number[11])), bad,
                 "What the model itself wrote proves nothing. Look at results and at the goal alone.",
+            ),
+            CallCase(
+                "its number stands in a later note of the user, and in no result",
+                run([found(number[8])], f"There are {number[15]} here", note=f"Is it {number[15]}?"), bad,
+                "The goal is the first entry of the history alone. What a user says later proves nothing.",
             ),
             CallCase(
                 "no tool returned its number of two digits",
@@ -456,16 +573,12 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
 
 def any_path(logs: Logs) -> Fault | None:
     """Good agents pass whatever path they took; one that does everything wrong does not."""
-    return _left_over(logs) or by_cases("any_path")(logs) or _changed(logs)
+    return _left_over(logs) or by_cases("any_path")(logs)
 
 
 def _left_over(logs: Logs) -> Fault | None:
     """A good run is judged before and after a bad one; the second time it must get no more problems."""
-    names = (
-        "one tool, then the answer",
-        "forbidden tools, too many steps, an answer at the limit",
-        "once more",
-    )
+    names = ("one tool, then the answer", WORST, "once more")
     first, _, again = (_problems(logs[f"any_path: {name}"]) for name in names)
     if isinstance(first, Fault) or isinstance(again, Fault) or len(again) <= len(first):
         return None
@@ -475,14 +588,17 @@ def _left_over(logs: Logs) -> Fault | None:
     )
 
 
-def _changed(logs: Logs) -> Fault | None:
-    for log in logs.played:
+def left_alone(logs: Logs) -> Fault | None:
+    """Nothing that was given is changed. Only the learner's own process can say so."""
+    for name in logs:
+        log = logs[name]
         changed = log.outcome.get("changed")
         if changed:
             what = " and ".join(("run", "limits")[place] for place in changed)
             return Fault(
                 f"after judge had looked at a run, `{what}` was not as before",
                 "A test looks and changes nothing. Which line sorts, empties or adds to what was given?",
+                scenario=name,
             )
     return None
 
@@ -490,9 +606,7 @@ def _changed(logs: Logs) -> Fault | None:
 def no_false_claim(logs: Logs) -> Fault | None:
     """A failure that was not mended must be admitted; a run that was stopped after one claims nothing."""
     fault = by_cases("claim")(logs)
-    if fault is not None or logs["limit_answer: stopped at the limit, with no answer"].outcome.get(
-        "returned"
-    ):
+    if fault is not None or logs["made_up: stopped at the limit, with no answer"].outcome.get("returned"):
         return fault  # every stopped run is refused: that is told where the limit is looked at
     log = logs["claim: stopped at the limit, with no answer, after a tool failed"]
     case = log.facts["case"]
@@ -510,7 +624,7 @@ EXERCISE = Exercise(
     task="judge outcomes, whatever path an agent took",
     lead_in="{lesson}: a loop without bugs can still give a wrong answer. Its exercise is {exercise}.",
     functions=("judge",),
-    scenarios=lambda rng: scenarios_of(cases(rng)),
+    scenarios=lambda rng: scenarios_of(cases(rng), rng),
     criteria=(
         Criterion(
             "any_path", 2,
@@ -527,7 +641,7 @@ EXERCISE = Exercise(
             nudge="How many steps may a run take? And how many did it take?",
             hint='`if run["steps"] > limits["max_steps"]:` add a problem.',
             judge=by_cases("steps"),
-            needs=("any_path",),
+            after=("any_path",),
             details='`run["steps"]` says how many.',
         ),
         Criterion(
@@ -537,15 +651,24 @@ EXERCISE = Exercise(
                 'Go through `run["tools_used"]`; a name that is in `limits["forbidden_tools"]` is a problem.'
             ),
             judge=by_cases("forbidden"),
-            needs=("any_path",),
+            after=("any_path",),
         ),
         Criterion(
-            "limit_answer", 1, "catches a run that hit the step limit and answered all the same",
-            nudge="A run was stopped at its limit. Where can its answer come from?",
-            hint='`run["stopped"] == "step limit"` together with an answer that is not `None` is a problem.',
-            judge=by_cases("limit_answer"),
-            needs=("any_path", "steps"),
-            details="A run that was stopped and has no answer is honest, and good.",
+            "made_up", 1, "catches an answer that no reply in the history holds",
+            nudge="Where does an answer come from, and where would you find it again?",
+            hint=(
+                'Gather the texts of the replies: `[entry.get("text") for entry in run["history"] if '
+                'entry["role"] == "model"]`. An answer that is not `None` and not among them is made up.'
+            ),
+            judge=by_cases("made_up"),
+            after=("any_path", "steps"),
+            details=(
+                "The loop cannot know an answer; one that the model never gave is made up, whatever the "
+                "reason "
+                "for stopping. The answer of a closing call after a limit stands in the history like any "
+                "other, and is good. So is a run that was stopped and has none. An empty text is an answer, "
+                "too; only `None` is none."
+            ),
         ),
         Criterion(
             "claim", 2,
@@ -556,11 +679,12 @@ EXERCISE = Exercise(
                 'answer must hold "could not".'
             ),
             judge=no_false_claim,
-            needs=("any_path",),
+            after=("any_path",),
             details=(
                 "What counts is the last result of each tool: a failure that was mended is none. An agent "
                 'that says "could not" (these two words, side by side) is honest. So is a run without an '
-                "answer: it claims nothing."
+                "answer: it claims nothing. A result with the key `error` is a failure, whatever it holds "
+                "there."
             ),
         ),
         Criterion(
@@ -568,12 +692,22 @@ EXERCISE = Exercise(
             nudge="Which numbers are in the answer? Where may they come from?",
             hint='`re.findall(r"\\d+", ...)` on the answer, and on the texts of all results and of the goal.',
             judge=by_cases("number"),
-            needs=("any_path",),
+            after=("any_path",),
             details=(
                 "A number is a row of digits, a short one too, and counts as a whole: 12 does not stand in "
-                "123. An answer may hold several. What a failure says is a result as well. What the model "
-                "itself wrote proves nothing."
+                "123. It may stand beside a letter or a sign: in “Café12” the number is 12, in “£5” it is "
+                "5. An "
+                "answer may hold several. What a failure says is a result as well. What the model itself "
+                "wrote proves nothing, nor does a note of the user behind the goal."
             ),
+        ),
+        Criterion(
+            "left_alone", 0, "leaves run and limits as they are",
+            nudge="Which line of yours could change what it looks at?",
+            hint="No `pop`, `sort`, `append` or `del` on what was given: `sorted(...)` makes a new list.",
+            judge=left_alone,
+            after=("any_path",),
+            details="No points, for only your own computer can tell; the check shows it all the same.",
         ),
     ),
 )  # fmt: skip
