@@ -27,11 +27,14 @@ class _Meter(NamedTuple):
 
 
 class Budgets:
-    """The budgets of a loop: comparisons of what it adds up with what it never sets itself."""
+    """The budgets of a loop: comparisons of what it adds up with what it never sets itself.
+
+    meters: those that were found in its source.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._meters: list[_Meter] = []
+        self.meters: list[_Meter] = []
         self._last: dict[str, list[float]] = {}
         for node in source.nodes:
             if isinstance(node, (ast.If, ast.While)):
@@ -50,14 +53,14 @@ class Budgets:
         if used is None or limit is None:
             return
         name = _name_of(limit, used)
-        if name and all(meter.name != name for meter in self._meters):
+        if name and all(meter.name != name for meter in self.meters):
             names = frozenset(map(ast.unparse, [*_variables(used), *_variables(limit)]))
-            self._meters.append(_Meter(name, function, names, evaluator(used), evaluator(limit)))
+            self.meters.append(_Meter(name, function, names, evaluator(used), evaluator(limit)))
 
     def now(self, line: int, changed: Any, scope: Scope) -> dict[str, list[float]] | None:
         """Give the budgets that are new: used and limit, by name. changed: the names of new variables."""
         news = {}
-        for meter in self._meters:
+        for meter in self.meters:
             if meter.names.isdisjoint(changed) or self._source.function(line) is not meter.function:
                 continue
             try:

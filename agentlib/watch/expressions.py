@@ -53,20 +53,23 @@ _Evaluator = Callable[[Scope], _Worth]
 
 
 class Expressions:
-    """The expressions of a loop that decide something: tests, what `match` looks at, what is returned."""
+    """The expressions of a loop that decide something: tests, what `match` looks at, what is returned.
+
+    lines: for each line that has one, what works it out.
+    """
 
     def __init__(self, source: Source) -> None:
-        self._at: dict[int, Callable[[Scope], str]] = {}
+        self.lines: dict[int, Callable[[Scope], str]] = {}
         for node in source.nodes:
             words = _words_of(node)
             first, last = own_lines(node)
             for line in range(first, last + 1):
                 if words is not None and source.node(line) is node:
-                    self._at[line] = words
+                    self.lines[line] = words
 
     def at(self, line: int, scope: Scope) -> str:
         """Say what the expression at a line that is about to run will give; "" = it is not known."""
-        words = self._at.get(line)
+        words = self.lines.get(line)
         if words is None:
             return ""
         try:

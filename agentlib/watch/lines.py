@@ -158,10 +158,13 @@ class LineWatcher:
         # A comprehension, or a loop on one line, comes by again and again: telling it once is enough.
         if number != self._line or (is_call and id(frame) != self._place):
             self._line, self._place = number, id(frame)
-            self._last_frame = frame
-            call = frame if is_call else next(self.calls(frame), frame)
-            # What these hold runs when it is asked for, which may be at another line.
-            self.new_line(call, number, self.number_of(frame if frame.f_code.co_name in _LATER else call))
+            if is_call:
+                self.new_line(frame, number, self._numbers.get(id(frame)) or self.number_of(frame))
+            else:
+                self._last_frame = frame
+                call = next(self.calls(frame), frame)
+                # What these hold runs when it is asked for, which may be at another line.
+                self.new_line(call, number, self.number_of(frame if frame.f_code.co_name in _LATER else call))
         self.count_line()
 
     def number_of(self, frame: FrameType) -> int:

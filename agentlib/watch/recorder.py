@@ -98,6 +98,8 @@ class Recorder:
     def comes_back(self, frame: FrameType, call: int, history: Any) -> bool:
         """True in a recursive loop that has come back from an inner call with a history of its own."""
         code, innermost, followed = self.followed
+        if history is followed and call == innermost:
+            return False
         if code is frame.f_code and call < innermost and history is not followed:
             return True
         self.followed = frame.f_code, call, history
@@ -105,14 +107,16 @@ class Recorder:
 
     def note_line(self, frame: FrameType, variables: Entry) -> None:
         """Note the present line, with what is known at this moment of one call's variables."""
-        scope = Scope(variables, frame)
         changed = self.changed(variables)
-        budgets = self.budgets.now(self.line, changed, scope) if changed else None
-        compared = self.expressions.at(self.line, scope)
+        budgets, compared = None, ""
+        if changed and self.budgets.meters:
+            budgets = self.budgets.now(self.line, changed, Scope(variables, frame))
+        if self.line in self.expressions.lines:
+            compared = self.expressions.at(self.line, Scope(variables, frame))
         caller, self.caller = self.caller, 0
-        self.events.append(
-            Event("line", self.calls, line=self.line, variables=changed, call=self.call, caller=caller,
-                  compared=compared, budgets=budgets)
+        self.events.append(  # by place, since that is quicker than by name
+            Event("line", self.calls, None, 0, 0, "", "", False, self.line, None,
+                  changed, self.call, caller, compared, budgets)
         )  # fmt: skip
 
     def changed(self, variables: Entry) -> dict[str, str | None] | None:
