@@ -111,7 +111,7 @@ def test_wrong_answers_in_the_final_test_say_where_to_look_again_and_have_no_sec
         assert one.look_again in verdict.inner_text()
         missed.add(one.look_again.split("lesson ")[1][:2])
     score = quiz.locator(".agentlib-score").inner_text()
-    start = "5 of 15 right (33%): not passed yet, it takes 60%. Look again at lesson "
+    start = "5 of 15 right (33%): not passed yet, it takes 60%. Look again at lessons "
     assert score == f"{start}{', '.join(sorted(missed))}. For a test with other data take another seed."
 
 

@@ -228,7 +228,7 @@ class Quiz {
     const missed = this.parts.filter((part) => part.done && !isRight(part));
     const lessons = [...new Set(missed.map((part) => part.question.look_again.match(/lesson (\d+)/)?.[1] ?? ""))];
     const again = lessons.filter(Boolean).sort().join(", ");
-    const closing = [again && `Look again at lesson ${again}.`, this.model.get("closing")].filter(Boolean).join(" ");
+    const closing = [again && `Look again at ${again.includes(",") ? "lessons" : "lesson"} ${again}.`, this.model.get("closing")].filter(Boolean).join(" ");
     this.score.textContent = done < all ? `${done} of ${all} answered, ${right} right so far${how}.`
       : `${right} of ${all} right (${Math.round((100 * right) / all)}%)${how}: ${passed}. ${closing}`.trim();
     this.again.hidden = this.predicts || !picked.some((place) => place >= 0) && !repairs.some((repair) => repair?.tried);
