@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import hashlib
 import json
 import math
 import os
@@ -165,23 +166,30 @@ def other_things(out: Path) -> list[str]:
     )
 
 
-def kept_results(out: Path) -> dict[str, bytes]:
-    """Read the results in a folder: for the name of each file, its content."""
-    return {path.name: path.read_bytes() for path in (out / "results").glob("*.json")}
+def kept_results(out: Path) -> dict[str, tuple[str, object]]:
+    """List the results in a folder: for the name of each file, a hash of it and the course that graded it."""
+    found = {}
+    for path in (out / "results").glob("*.json"):
+        data = path.read_bytes()
+        found[path.name] = (hashlib.sha256(data).hexdigest(), course_of(data))
+    return found
 
 
-def taken_over(before: dict[str, bytes], after: dict[str, bytes], course: str) -> str:
+def taken_over(
+    before: dict[str, tuple[str, object]], after: dict[str, tuple[str, object]], out: Path, course: str
+) -> str:
     """Say how many of the results that were there before still hold, and name what was graded anew.
 
-    course: the version that grades now.
+    out: where those are that are there now. course: the version that grades now.
     """
     same = sum(after.get(name) == content for name, content in before.items())
     said = [f"{same} of {len(before)} earlier results still hold."]
     anew = [name for name, content in before.items() if after.get(name, content) != content]
-    of_others = [name for name in anew if course_of(before[name]) != course]
+    of_others = [name for name in anew if before[name][1] != course]
     if of_others:
         said.append(f"The course has changed since {len(of_others)} of them; they were graded anew.")
-    rows = [json.loads(after[name])["row"] for name in anew if name not in of_others]
+    files = [out / "results" / name for name in anew if name not in of_others]
+    rows = [json.loads(path.read_bytes())["row"] for path in files]
     if rows:
         names = ", ".join(f"{row['student']} ({row['file']})" for row in rows)
         said.append(f"What was handed in has changed, and was graded anew: {names}.")
@@ -265,7 +273,7 @@ def grade_and_write(folder: Path, out: Path, arguments: argparse.Namespace) -> i
     counts = Counter(row.status for row in rows)
     by_status = ", ".join(f"{count} {status}" for status, count in counts.items())
     if before:
-        print(taken_over(before, kept_results(out), course))
+        print(taken_over(before, kept_results(out), out, course))
     if arguments.format in ("canvas", "moodle"):
         print(without_number(rows, arguments.format) or "Every student has a number.", file=sys.stderr)
     handed_in = f"{len(rows)} submission{'' if len(rows) == 1 else 's'}"
