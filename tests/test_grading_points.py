@@ -6,8 +6,9 @@ from agentlib.course.checking.engine import check_with
 from agentlib.course.exercises import EXERCISES
 
 ERROR = {"type": "ValueError", "message": "no", "line": 1, "code": "", "place": ""}
+VALUES = (None, [], {}, "", True, 0)
 OUTCOMES = [
-    *({"returned": value, "type": type(value).__name__, "changed": []} for value in (None, [], {}, "", True, 0)),
+    *({"returned": value, "type": type(value).__name__, "changed": []} for value in VALUES),
     {"returned": {"answer": None, "steps": 0, "stopped": "step limit"}, "type": "dict", "changed": []},
     {"interrupted": True},
     {"raised": ERROR},
