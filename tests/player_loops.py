@@ -801,3 +801,20 @@ def mutual_help(model, tools, goal, max_steps=4):
 
     stopped, answer = thinks(max_steps)
     return {"answer": answer, "stopped": stopped}
+
+
+def ask_behind_a_helper(model, tools, goal, max_steps=4):
+    def window(history):
+        newest = history[-3:]
+        return newest
+
+    history = [{"role": "user", "text": goal}]
+    for step in range(max_steps):
+        reply = model(window(history))
+        history.append(reply)
+        if reply["type"] == "answer":
+            return reply["text"]
+        for tries in range(2):
+            if tries == 1: continue
+            result = tools["stock_level"](reply["input"]["warehouse"].lower())
+        history.append({"role": "tool", "result": result})

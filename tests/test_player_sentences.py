@@ -175,6 +175,11 @@ SAID = [
     ("values_that_cannot_be_shown", "if ring", 1, "check", "The loop looks: `ring == odd or len(big) < 5`. No: line N comes next.", "no", ()),
     ("mutual_help", "if steps_left", 2, "", "The loop looks: `steps_left == 0`, here `3 == 0`. No: line N comes next.", "3 == 0: no", ()),
     ("mutual_help", "return acts", 3, "", "`thinks` returns to line N.", ANY, ()),
+    ("ask_behind_a_helper", "reply = model", 1, "", "`reply = model(window(history))` calls `window`: line N comes next.", None, ()),
+    ("ask_behind_a_helper", "reply = model", 2, "ask", 'Step 1 of at most 4: the model is asked. It reads 1 entry, about 8 tokens. The model requests `stock_level("North")`.', 'reply = stock_level("North")', ()),
+    ("ask_behind_a_helper", "reply = model", 6, "ask", 'Step 3 of at most 4: the model is asked. It reads 3 entries that were picked out of 5, about 10 tokens. The model answers "140 mugs.".', ANY, ()),
+    ("ask_behind_a_helper", "if tries", 2, "", "The loop looks: `tries == 1`, here `1 == 1`. Yes. The rest of this round is left out: line N comes next.", "1 == 1: yes", ()),
+    ("ask_behind_a_helper", "for tries", 3, "", "There is no further one: line N comes next.", None, ()),
 ]  # fmt: skip
 
 

@@ -221,7 +221,8 @@ def test_in_words(seen: Seen) -> str:
 
 
 def _if(seen: Seen) -> str:
-    return f"The loop looks: {test_in_words(seen)}{did_on_one_line(seen)}"
+    did = did_on_one_line(seen)
+    return f"The loop looks: {test_in_words(seen._replace(following=None) if did else seen)}{did}"
 
 
 def did_on_one_line(seen: Seen) -> str:
