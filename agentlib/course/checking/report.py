@@ -191,7 +191,8 @@ class CheckReport:
             f"watch this run: {result.title}": partial(self.watcher.tracer, result)
             for result in self.watchable
         }
-        display_both(on_press(buttons), "", Shown(Html(self._repr_html_()), self.text()))
+        words = "Run this cell to get a button that shows each run. The report:"
+        display_both(on_press(buttons), words, Shown(Html(self._repr_html_()), self.text()))
 
     def _repr_html_(self) -> str:
         if not self.started:
