@@ -162,7 +162,7 @@ def predictions_are_not_spoiled(notebook: Notebook, path: Path) -> list[str]:
             waiting = waiting or (f"cell {where}" if "**Predict" in joined(cell["source"]) else "")
         elif waiting and cell["outputs"] and "= quick_check(" not in joined(cell["source"]):
             hidden = cell["metadata"].get("jupyter", {}).get("outputs_hidden")
-            if not hidden and "predict=True" not in joined(cell["source"]):
+            if not hidden and not re.search(r"\bpredict=(True|\")", joined(cell["source"])):
                 problems.append(f"cell {where} shows its output below the prediction of {waiting}")
             waiting = ""
     return problems
