@@ -16,12 +16,12 @@ from urllib.parse import unquote, urlsplit
 Notebook = dict[str, Any]
 Check = Callable[[Notebook, Path], list[str]]
 
-MIN_CODE_CELLS = 4  # of a lesson; what teaches no loop, notebook 00 and the final test, may have fewer
+MIN_CODE_CELLS = 12  # of a lesson; what teaches no loop, notebook 00 and the final test, may have fewer
 MAX_CODE_CELLS = 22
 MAX_MEDIAN_LINES = 6
 MAX_LINES = 20
 MAX_WORDS = 1500
-MAX_MINUTES = 35
+MAX_MINUTES = 30
 PICTURES = {"img", "figure", "svg", "canvas"}
 
 

@@ -1,4 +1,4 @@
-"""The figures of lessons 01 to 06 come out of agentlib's loop and of a hand-written one alike."""
+"""The figures of lessons 01 to 06 come out of agentlib's loop and of hand-written ones alike."""
 
 import inspect
 
@@ -6,7 +6,7 @@ import pytest
 
 from agentlib import ask, run_agent, stops
 from agentlib.costs import coins_after, tokens_read_total
-from agentlib.labs import blue_mugs, capitals, shop, trains, weather
+from agentlib.labs import blue_mugs, by_hand, capitals, shop, trains, weather
 from agentlib.models import RecordingModel, ScriptedModel
 from tests import handwritten
 
@@ -16,7 +16,7 @@ def by_agentlib(model, tools, goal, max_steps=10, **options):
     return {"answer": run.answer, "stopped": run.stopped, "steps": run.steps, "history": run.history}
 
 
-LOOPS = {"agentlib": by_agentlib, "by hand": handwritten.run_agent}
+LOOPS = {"agentlib": by_agentlib, "by hand": handwritten.run_agent, "of the lessons": by_hand.simple_loop}
 both_loops = pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
 
 
@@ -182,6 +182,34 @@ def test_03_capitals(loop, limit, stopped, steps, known):
     assert (end["answer"] or "None").startswith("New Delhi" if stopped == "answered" else "None")
 
 
+def test_03_the_loop_of_the_lesson_says_the_same_of_each_order_and_of_runs_a_b_and_c():
+    def ends(order, max_steps=4):
+        run = by_hand.limited_loop(shop.model(), shop.TOOLS, shop.GOALS[order], max_steps, 20)
+        return run["stopped"], run["steps"], run["coins"]
+
+    assert [ends(order) for order in ("1042", "1043", "1044", "1099")] == [
+        ("answered", 2, 4), ("answered", 3, 9), ("answered", 3, 9), ("step limit", 4, 16)
+    ]  # fmt: skip
+    assert [ends("1099", 3), ends("1099", 99)] == [("step limit", 3, 9), ("budget limit", 4, 16)]
+
+
+def test_03_a_stuck_run_burns_16_81_and_144_coins_with_limits_of_4_9_and_12():
+    runs = [run_agent(shop.model(), shop.TOOLS, shop.GOALS["1099"], limit) for limit in (4, 9, 12)]
+    assert [run.coins for run in runs] == [16, 81, 144]
+
+
+def test_03_of_200_messages_47_are_stopped_and_with_hints_none():
+    orders = shop.messages(200)
+    plain = [run_agent(shop.model(), shop.TOOLS, shop.GOALS[order], 4).stopped for order in orders]
+    hinted = [run_agent(shop.model(), shop.HINTED_TOOLS, shop.GOALS[order], 4).stopped for order in orders]
+    assert (plain.count("step limit"), plain.count("answered"), set(hinted)) == (47, 153, {"answered"})
+
+
+def test_03_a_person_stops_a_run_in_step_3_and_every_request_has_its_result():
+    run = shop.cancelled_in_step_3()
+    assert (run.stopped, run.tool_runs, len(run.history)) == ("cancelled", 2, 7)
+
+
 # --- 04 train status --------------------------------------------------------------------------------
 
 
@@ -223,6 +251,32 @@ def test_04_three_trains_are_normal_work(loop):
     options = {"stops": stops.RepeatedCall(3)} if loop is by_agentlib else {}
     end = loop(trains.model(), trains.TOOLS, trains.GOALS["three"], trains.MAX_STEPS, **options)
     assert (end["stopped"], end["steps"]) == ("answered", 4)
+
+
+def test_04_the_loop_of_the_lesson_has_three_stops():
+    def ends(model, goal="unknown", **more):
+        run = by_hand.three_stops(model, trains.TOOLS, trains.GOALS[goal], **more)
+        return run["stopped"], run["steps"]
+
+    assert ends(trains.model(), "known") == ends(trains.model()) == ("answered", 2)
+    assert ends(trains.model(), "three") == ("answered", 4)
+    assert ends(trains.looping_model()) == ("repeated call", 3)
+    assert ends(trains.looping_model(), max_steps=2) == ("step limit", 2)
+
+
+def test_04_polling_ends_too_early_where_requests_alone_are_looked_at():
+    looks = [9, 6, 3, 0]
+    mine = by_hand.three_stops(trains.waiting_model(4), trains.platform_clock(looks), trains.WAIT)
+    rule = stops.RepeatedCall(times=3)
+    its = run_agent(trains.waiting_model(4), trains.platform_clock(looks), trains.WAIT, stops=rule)
+    assert (mine["stopped"], mine["steps"]) == ("repeated call", 3)
+    assert (its.stopped, its.steps) == ("answered", 5)
+
+
+def test_04_six_steps_read_252_tokens_or_75_102_and_a_stopped_run_keeps_its_work():
+    assert [trains.read_in_six_steps(size)[-1] for size in (40, 20_000)] == [252, 75_102]
+    stopped = trains.stopped_by_a_person()
+    assert (stopped.stopped, stopped.tool_runs, len(stopped.history)) == ("cancelled", 2, 5)
 
 
 # --- 05 what each step costs ------------------------------------------------------------------------

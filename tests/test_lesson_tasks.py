@@ -74,6 +74,11 @@ def test_every_quick_check_of_a_lesson_has_its_task():
     assert asked == set(WITH_TASKS)
 
 
+@pytest.mark.parametrize("number", sorted(set(LESSONS) - {"00", "15"}))
+def test_the_learner_writes_in_at_least_three_cells_of_a_lesson(number):
+    assert len(tasks_in(LESSONS[number])) >= 3
+
+
 @pytest.mark.parametrize("number", WITH_TASKS)
 def test_a_stub_as_handed_out_is_not_started_and_the_lesson_goes_on(number):
     for cell in json.loads(LESSONS[number].read_text(encoding="utf-8"))["cells"]:
