@@ -15,7 +15,7 @@ import pytest
 
 from agentlib.course.cli import main, parse
 from agentlib.course.errors import SiteError
-from agentlib.course.site import build, pyodide, wheels
+from agentlib.course.site import build, live, pyodide, start_page, wheels
 from agentlib.course.site.serve import make_server
 
 ROOT = Path(__file__).parent.parent
@@ -179,7 +179,7 @@ def test_wheels_for_plots_are_kept_only_with_the_hash_of_pyodides_lock(tmp_path)
 
 
 def test_the_start_page_is_also_the_root_of_jupyterlite():
-    page = (build.PAGES / "index.html").read_text(encoding="utf-8")
+    page = start_page.start_page((ROOT / "README.md").read_text(encoding="utf-8"))
     (settings,) = re.findall(r'<script id="jupyter-config-data"[^>]*>(.*?)</script>', page)
     assert json.loads(settings) == {}
 
@@ -211,3 +211,68 @@ def test_the_site_is_shown_on_loopback_alone_packed_and_with_the_types_that_brow
     assert gzip.decompress(page.read()).startswith(b"<p>start</p>")
     assert answer("pyodide.mjs").headers["Content-Type"] == "text/javascript"
     assert answer("a.whl").headers["Content-Encoding"] is None
+
+
+# --- the start page -----------------------------------------------------------------------------------
+
+
+LOOP = (start_page.PAGES / "loop.txt").read_text(encoding="utf-8")
+
+
+def answer(text=LOOP, do="run", max_steps=4, **more):
+    return json.loads(live.answer_page(json.dumps({"do": do, "text": text, "max_steps": max_steps, **more})))
+
+
+def test_the_page_holds_a_run_the_text_of_its_loop_and_the_map():
+    page = start_page.start_page((ROOT / "README.md").read_text(encoding="utf-8"))
+    values = json.loads(re.search(r'id="values">(.*?)</script>', page, re.DOTALL)[1])
+    assert len(values["timelines"][0]["frames"]) > 20
+    assert "".join(f"{line}\n" for line in values["timelines"][0]["lines"]) == LOOP
+    for folder in ("notebooks", "exercises"):
+        for path in (ROOT / folder).glob("[0e]*.ipynb"):
+            assert f'href="lab/index.html?path={folder}/{path.name}"' in page
+    assert "{{" not in page
+
+
+def test_a_loop_that_was_changed_plays_as_it_now_is():
+    assert answer()["timelines"][0]["frames"][-1]["stopped"] == "answered"
+    assert answer(max_steps=2)["timelines"][0]["frames"][-1]["stopped"] == "step limit"
+    changed = answer(LOOP.replace('"answered"', '"done"'))
+    assert changed["timelines"][0]["frames"][-1]["stopped"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def run_agent(model\n", "Line 1 is no Python: "),
+        ("def run_agent(model, tools, goal, max_steps=10):\n    retrun 3\n", "Line 2 is no Python: "),
+        ("", "There is no function run_agent"),
+        ("run_agent = 3", "There is no function run_agent"),
+        ("x = 1 / 0", "raised ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit(3)", "raised SystemExit: 3"),
+        ("while True: pass", "did not end within 0.2 seconds"),
+        ("async def run_agent(model, tools, goal, max_steps=10): pass", "watch runs plain functions"),
+    ],
+)
+def test_a_text_that_is_no_loop_is_answered_in_a_sentence(text, says, monkeypatch):
+    monkeypatch.setattr(live, "TEXT_SECONDS", 0.2)
+    assert says in answer(text)["problem"]
+
+
+@pytest.mark.parametrize("body", ["while True: pass", "1 / 0", "while True: model([])", "return"])
+def test_a_loop_that_fails_or_does_not_end_is_played_all_the_same(body):
+    played = answer(f"def run_agent(model, tools, goal, max_steps=10):\n    {body}\n")
+    assert played["timelines"][0]["frames"]
+    assert played["problem"] == ""
+
+
+def test_what_if_stands_beside_the_run_as_it_was_and_says_where_they_part():
+    change = answer()["timelines"][0]["changes"][0]
+    forked = answer(
+        do="fork", kind=change["kind"], step=change["step"], value='{"type": "answer", "text": "I guess."}'
+    )
+    assert [one["label"] for one in forked["timelines"]] == ["as it was", "what if"]
+    assert "First difference: frame " in forked["timelines"][1]["difference"]["words"]
+    assert forked["frame"] == forked["timelines"][1]["difference"]["frame"]
+    assert "problem" in answer(do="fork", kind="reply", step=99, value="{}")
+    assert len(answer(do="one run")["timelines"]) == 1

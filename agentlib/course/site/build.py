@@ -10,13 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentlib.course.errors import SiteError
-from agentlib.course.site.pyodide import CORE, HOST, fetch_plots, fetch_pyodide, make_lock, read_lock
+from agentlib.course.site.pyodide import (
+    CORE,
+    HOST,
+    fetch_plots,
+    fetch_pyodide,
+    light_lock,
+    make_lock,
+    read_lock,
+)
+from agentlib.course.site.start_page import write_start_page
 from agentlib.course.site.wheels import course_wheel, fetch_wheels
 
 __all__ = ["COURSE_DIR", "PLOT_WORDS", "Built", "build_site"]
 
 COURSE_DIR = Path(__file__).resolve().parents[3]
-PAGES = Path(__file__).with_name("pages")
 # The kernel extension is made for one version of Pyodide; versions that stand in `pyproject.toml` too.
 TOOLS = {
     "hatchling": "1.33.0",
@@ -142,7 +150,8 @@ def _build(
     shutil.copytree(wheels, locked)
     lock = make_lock(base, own, plots=plots)
     (locked / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
-    _write_pages(site, course_dir)
+    (locked / "start-lock.json").write_text(json.dumps(light_lock(lock)), encoding="utf-8")
+    write_start_page(site, course_dir)
     return plots, notes
 
 
@@ -189,8 +198,3 @@ def _keep_extensions(site: Path) -> None:
             shutil.rmtree(site / "extensions" / one["name"])
     settings["jupyter-config-data"]["federated_extensions"] = kept
     settings_file.write_text(json.dumps(settings, indent=1), encoding="utf-8")
-
-
-def _write_pages(site: Path, course_dir: Path) -> None:
-    for page in PAGES.iterdir():
-        shutil.copyfile(page, site / page.name)

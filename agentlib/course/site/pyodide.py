@@ -14,7 +14,17 @@ from typing import Any
 from agentlib.course.errors import SiteError
 from agentlib.course.site.wheels import canonical, lock_entry
 
-__all__ = ["CORE", "HOST", "VERSION", "closure", "fetch_plots", "fetch_pyodide", "make_lock", "read_lock"]
+__all__ = [
+    "CORE",
+    "HOST",
+    "VERSION",
+    "closure",
+    "fetch_plots",
+    "fetch_pyodide",
+    "light_lock",
+    "make_lock",
+    "read_lock",
+]
 
 VERSION = "314.0.6"
 INTEGRITY = "BKDTJyIqFxC4BExLqeRS3f5xvXZIjOt8C3zGLN/Cc7tFxSwvKVhVkchQQ2AGLOtR4YrVOIFxbV8poyDOOmWwxQ=="
@@ -25,6 +35,8 @@ HOST = f"https://cdn.jsdelivr.net/pyodide/v{VERSION}/full/"
 
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 PLOTS = "matplotlib"
+COURSE = "agentlib-course"
+NEEDED_TO_RUN = ("platformdirs", "pydantic", "pydantic-core", "typing-extensions")
 
 
 def fetch_pyodide(folder: Path) -> None:
@@ -78,6 +90,14 @@ def make_lock(base: dict[str, Any], wheels: Iterable[Path], *, plots: str) -> di
         if missing:
             raise SiteError(f"{entry['name']} needs {missing[0]}, which is not among the site's wheels.")
     return {**base, "packages": dict(sorted(kept.items()))}
+
+
+def light_lock(lock: dict[str, Any]) -> dict[str, Any]:
+    """Make the start page's lock out of the lab's: what runs and watches a loop, no widgets, no IPython."""
+    packages = lock["packages"]
+    course = {**packages[COURSE], "depends": list(NEEDED_TO_RUN)}
+    kept = {name: packages[name] for name in closure(packages, NEEDED_TO_RUN)}
+    return {**lock, "packages": {COURSE: course, **kept}}
 
 
 def closure(packages: dict[str, dict[str, Any]], names: Iterable[str]) -> list[str]:

@@ -1,0 +1,60 @@
+"""The start page: a run in the player, the text of its loop to change, and the map of the course."""
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+
+from agentlib.course.site.live import first_values
+from agentlib.labs import blue_mugs
+from agentlib.views.shown import joined_html, tag
+
+__all__ = ["PAGES", "course_map", "start_page", "write_start_page"]
+
+PAGES = Path(__file__).with_name("pages")
+PLAYER = Path(__file__).parents[2] / "views" / "tracer"
+MAX_STEPS = 4
+ROW = re.compile(
+    r"^\| \[(?P<title>[^\]]+)\]\((?P<path>(?P<kind>notebooks|exercises)/\w+\.ipynb)\) "
+    r"\| (?P<what>[^|]+) \|",
+    re.MULTILINE,
+)
+
+
+def course_map(readme: str) -> str:
+    """Make the map of lessons and exercises out of the tables of README."""
+    tables = []
+    for kind, caption in (("notebooks", "Lessons"), ("exercises", "Exercises")):
+        rows = []
+        for found in ROW.finditer(readme):
+            if found["kind"] == kind:
+                link = tag("a", found["title"], href=f"lab/index.html?path={found['path']}")
+                rows.append(tag("tr", tag("th", link, scope="row"), tag("td", found["what"])))
+        tables.append(tag("table", tag("caption", caption), tag("tbody", *rows)))
+    return joined_html(*tables)
+
+
+def start_page(readme: str) -> str:
+    """Make the start page. readme: the text of README, whose tables are the map."""
+    loop = (PAGES / "loop.txt").read_text(encoding="utf-8")
+    parts = {
+        "goal": html.escape(blue_mugs.GOAL),
+        "loop": html.escape(loop),
+        "max_steps": str(MAX_STEPS),
+        "map": course_map(readme),
+        # A script ends at the first "</script", whatever stands around it; JSON may write "<" as its code.
+        "values": json.dumps(first_values(loop, MAX_STEPS)).replace("<", "\\u003c"),
+    }
+    first, *pieces = (PAGES / "index.html").read_text(encoding="utf-8").split("{{")
+    return first + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces))
+
+
+def write_start_page(site: Path, course_dir: Path) -> None:
+    """Write the start page and its files into the site."""
+    for name in ("start.css", "start.js", "start_worker.js"):
+        shutil.copyfile(PAGES / name, site / name)
+    for name in ("player.css", "player.js"):
+        shutil.copyfile(PLAYER / name, site / name)
+    readme = (course_dir / "README.md").read_text(encoding="utf-8")
+    (site / "index.html").write_text(start_page(readme), encoding="utf-8")
