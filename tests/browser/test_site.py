@@ -47,7 +47,7 @@ class Watched:
         self.errors: list[str] = []
         self.bytes = 0
         self.page.context.route(lambda url: not url.startswith((address, "data:", "blob:")), self._refuse)
-        self.page.on("requestfinished", self._count)
+        self.page.context.on("requestfinished", self._count)  # those of workers too
         self.page.on("pageerror", lambda problem: self.errors.append(str(problem)))
 
     def _refuse(self, route: Any) -> None:
