@@ -200,8 +200,9 @@ def test_a_notebook_gets_a_button_for_each_part_that_is_not_yet_met(monkeypatch)
     assert [one.description for one in made] == [
         "watch this run: Part 3: keeps every request of the model in the history"
     ]
-    assert "not yet" in static._repr_html_()
-    assert static.text == str(report)
+    assert widget["text/plain"] == "Run this cell to get buttons that show these runs."
+    assert "not yet" in static["text/html"]
+    assert static["text/plain"] == str(report)
 
 
 def test_a_press_shows_the_player_and_a_run_that_cannot_be_made_says_why():

@@ -191,8 +191,9 @@ class CheckReport:
             f"watch this run: {result.title}": partial(self.watcher.tracer, result)
             for result in self.watchable
         }
-        words = "Run this cell to get a button that shows each run. The report:"
-        display_both(on_press(buttons), words, Shown(Html(self._repr_html_()), self.text()))
+        display_both(
+            on_press(buttons), "buttons that show these runs", Shown(Html(self._repr_html_()), self.text())
+        )
 
     def _repr_html_(self) -> str:
         if not self.started:
