@@ -1,7 +1,7 @@
 """The frames of a watched loop: one for each line that ran, with what that line brought about."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentlib.messages import Entry, calls_in, short
@@ -19,6 +19,7 @@ from agentlib.views.describe import (
     sentence,
     value_words,
 )
+from agentlib.views.moments import asking_lines, grouped, next_lines
 from agentlib.views.sentences import (
     LAMBDA,
     Seen,
@@ -75,65 +76,9 @@ class WatchedBuilder(Builder):
         self.waiting: dict[int, Seen] = {}  # by call: a line for which another function runs
         self.vars: dict[str, str | None] = {}
         self.values: dict[int, str] = {}
-        self.groups = list(self.grouped())
-        self.next_line = self.next_lines()
-        self.asking = self.asking_lines()
-
-    # -- what belongs together
-
-    def grouped(self) -> Iterator[tuple[int, int]]:
-        """Group the events: a statement and what it brings about; a second call in it starts a new group."""
-        start, seen, line, call = 0, set[str](), 0, 0
-        for number, event in enumerate(self.events):
-            at = event.line if event.kind == "line" else event.made_at or line
-            elsewhere = not self.source.same_statement(line, at)
-            if event.kind == "line" and at == line:
-                elsewhere = (event.call != call or not self.source.lines) and self.source.kind(at) != "class"
-            begins = (
-                elsewhere
-                or event.kind in ("crash", "stop")
-                or (event.kind in ("ask", "act") and event.kind in seen)
-                or self.events[start].kind in ("crash", "stop")
-            )
-            if number > start and begins:
-                yield start, number
-                start, seen = number, set()
-            if event.kind == "line":
-                call = event.call
-            line = at
-            seen.add(event.kind)
-        if self.events:
-            yield start, len(self.events)
-
-    def next_lines(self) -> dict[int, int]:
-        """Give for the number of each line event that of the next one of the same call, if there is one."""
-        latest: dict[int, int] = {}
-        following: dict[int, int] = {}
-        for number in range(len(self.events) - 1, -1, -1):
-            event = self.events[number]
-            if event.kind == "line":
-                if event.call in latest:
-                    following[number] = latest[event.call]
-                latest[event.call] = number
-        return following
-
-    def asking_lines(self) -> set[int]:
-        """List the lines at which the model was asked, and those of the calls around these."""
-        found: set[int] = set()
-        line = 0
-        last: dict[int, int] = {}
-        callers: dict[int, int] = {}
-        for event in self.events:
-            if event.kind == "line":
-                line = last[event.call] = event.line
-                callers.setdefault(event.call, event.caller)
-            elif event.kind == "ask":
-                found.add(event.made_at or line)
-                call = event.call
-                while call in last and last[call] not in found:
-                    found.add(last[call])
-                    call = callers[call]
-        return found
+        self.groups = list(grouped(source, self.events))
+        self.next_line = next_lines(self.events)
+        self.asking = asking_lines(self.events)
 
     def build(self) -> Frames:
         for start, end in self.groups:
