@@ -741,7 +741,7 @@ class Track {
   draw(tick, step, words) {
     this.range.value = String(tick);
     this.range.setAttribute("aria-valuetext", words);
-    this.ahead.style.width = `${(100 * (this.last - tick)) / this.last}%`;
+    this.ahead.style.transform = `scaleX(${(this.last - tick) / this.last})`;
     const here = this.labels.findLast((label) => label.step <= step)?.element ?? null;
     if (here === this.here) return;
     this.here?.classList.remove("agentlib-here");
