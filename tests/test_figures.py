@@ -16,7 +16,7 @@ def by_agentlib(model, tools, goal, max_steps=10, **options):
     return {"answer": run.answer, "stopped": run.stopped, "steps": run.steps, "history": run.history}
 
 
-LOOPS = {"agentlib": by_agentlib, "by hand": handwritten.run_agent, "of the lessons": by_hand.simple_loop}
+LOOPS = {"agentlib": by_agentlib, "by hand": handwritten.run_agent}
 both_loops = pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
 
 
