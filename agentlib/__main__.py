@@ -1,3 +1,4 @@
+import signal
 import sys
 
 from agentlib._platform import HERE, NO_COMMANDS
@@ -7,4 +8,7 @@ if not HERE.processes:  # before anything is loaded that cannot be here
 
 from agentlib.course.cli import main
 
-raise SystemExit(main())
+code = main()
+if code == 130:  # it was stopped, and tidies up; a second Ctrl-C has nothing more to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+raise SystemExit(code)

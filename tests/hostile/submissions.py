@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentlib.course.exercises import FRESH_DIR
+from agentlib.course.exercises import EXERCISES, FRESH_DIR
 
-__all__ = ["CASES", "HONEST", "Case", "code_cell", "notebook"]
+__all__ = ["CASES", "HONEST", "PARTIAL", "Case", "code_cell", "notebook"]
 
 FRESH = json.loads((FRESH_DIR / "ex01_write_the_loop.ipynb").read_text(encoding="utf-8"))
 SOLUTION_ID = "ex01_solution"
 FULL = 10
+PARTIAL = FULL - sum(one.points for one in EXERCISES["ex01_write_the_loop"].criteria if one.id == "failures")
+"""What a solution is worth that is right but for a tool that fails."""
 
 HONEST = """
 def run_agent(model, tools, goal, max_steps=10):
@@ -115,7 +117,7 @@ def if_it_can(reach: str) -> str:
 
 
 def in_the_failing_tool(code: str) -> str:
-    """A right solution but for what it does when a tool fails, which costs that criterion's one point."""
+    """A right solution but for what it does when a tool fails, which costs that criterion's points."""
     return HONEST.replace("result = f\"{reply['tool']}: {problem}\"", code)
 
 
@@ -221,7 +223,7 @@ TIME = (
     Case(
         "endless loop at import", notebook("while True:\n    pass\n" + HONEST), 0, said="did not end within"
     ),
-    Case("endless loop in one test only", notebook(in_the_failing_tool("while True: pass")), 9),
+    Case("endless loop in one test only", notebook(in_the_failing_tool("while True: pass")), PARTIAL),
     Case(
         "endless loop in one test only, signals blocked",
         notebook(
@@ -230,7 +232,7 @@ TIME = (
                 "            while True: pass"
             )
         ),
-        9,
+        PARTIAL,
         said="started anew",
     ),
     Case(
@@ -254,7 +256,7 @@ ENDS = (
     honest("kills its parent", "import os\nos.kill(os.getppid(), 9)", needs=["processes", "files"]),
     honest("crashes the interpreter", "import ctypes\nctypes.string_at(0)", said="ended its own process"),
     honest("endless recursion", "def f(): return f()\nf()", said="RecursionError"),
-    Case("os._exit in one test only", notebook(in_the_failing_tool("import os; os._exit(0)")), 9),
+    Case("os._exit in one test only", notebook(in_the_failing_tool("import os; os._exit(0)")), PARTIAL),
     Case(
         "sys.exit in the function",
         notebook(HONEST.replace("history =", "import sys; sys.exit()\n    h =")),
@@ -273,7 +275,7 @@ BOMBS = (
     Case(
         "memory in one test only",
         notebook(in_the_failing_tool("result = [bytearray(10**8) for _ in range(1000)]")),
-        9,
+        PARTIAL,
         needs=frozenset({"memory"}),
     ),
     honest("forks", "import os\nwhile True:\n    os.fork()", needs=["forks"]),

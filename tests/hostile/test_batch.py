@@ -12,7 +12,7 @@ import pytest
 from agentlib.course.grading import BACKENDS, Limits
 from agentlib.course.grading.sandbox_root import temporary_sandbox_root
 from agentlib.course.grading.selection import try_backend
-from tests.hostile.submissions import CASES, HONEST, Case, notebook
+from tests.hostile.submissions import CASES, HONEST, PARTIAL, Case, notebook
 from tests.hostile.test_submissions import NO_BUBBLEWRAP
 
 COUNT = 300
@@ -46,7 +46,7 @@ def a_class() -> list[Case]:
         else:
             right = number % 2 == 0
             source = (HONEST if right else half) + f"\n# {number}"
-            made.append(Case("", notebook(source), 10 if right else 9))
+            made.append(Case("", notebook(source), 10 if right else PARTIAL))
     return made
 
 
