@@ -15,6 +15,8 @@ from agentlib.views.tables import history_table
 __all__ = ["Playground", "playground"]
 
 LABS = ("blue_mugs", "capitals", "shop", "trains", "weather")
+"""Those whose runs take milliseconds, so that they can follow a slider."""
+
 MAX_STEPS = 12
 GUARDS: Mapping[str, Callable[[], list[StopRule]]] = {
     "none": list,
@@ -22,7 +24,6 @@ GUARDS: Mapping[str, Callable[[], list[StopRule]]] = {
     "the same call and result 3 times": lambda: [RepeatedCall(times=3)],
     "nothing new for 3 steps": lambda: [NoProgress(steps=3)],
 }
-WIDGET_WORDS = "The menus and the slider stand here where widgets run. The same as a table:"
 
 
 @dataclass
@@ -94,7 +95,7 @@ class Playground:
         return self._box
 
     def _ipython_display_(self) -> None:
-        display_both(self.box, WIDGET_WORDS, self.still())
+        display_both(self.box, "the playground", self.still())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return self.still()._repr_mimebundle_()
