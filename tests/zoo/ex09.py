@@ -114,7 +114,10 @@ no_guard = wrong("past_the_stuck", "not flagged")(RIGHT, GUARD, "if False:")
 no_guard_and_three_steps_shown = wrong("past_the_stuck", "not flagged")(
     RIGHT, (READING, "last_steps(history, 3)"), (GUARD, "if False:")
 )
-guard_without_a_note = wrong("past_the_stuck", "not flagged")(RIGHT, NOTE, "")
+guard_without_a_note = wrong("past_the_stuck", "nothing tells the model what to do now")(RIGHT, NOTE, "")
+steps_of_ex01_as_default = wrong("past_the_stuck", "is 400 if it is not")(
+    RIGHT, "max_steps=400", "max_steps=10"
+)
 third_request_ends_the_night = wrong("past_the_stuck", "not flagged")(
     RIGHT, GUARD, f'{GUARD}\n    return end("repeated call")'
 )
@@ -128,18 +131,31 @@ reply = model(reading)""",
 
 # --- wrong: each once
 
+flagged_in_the_models_name = wrong("past_the_stuck", "The model flags, your loop does not")(
+    RIGHT,
+    NOTE,
+    """input = {"invoice": reply["input"]["invoice"], "reason": "no payment"}
+flag = {"role": "model", "type": "tool", "tool": "flag_invoice", "input": input}
+history += [flag, {"role": "tool", "result": run_one(tools, flag)}]""",
+)
+flagged_by_the_loop = wrong("once", "It flags through the model")(
+    RIGHT,
+    NOTE,
+    """tools["flag_invoice"](invoice=reply["input"]["invoice"], reason="no payment")
+history.append({"role": "user", "text": f"{reply['input']['invoice']} is flagged, go on."})""",
+)
 the_loop_flags_too = wrong("once", "It flags through the model")(
     RIGHT, RUN, f'if reply["tool"] == "flag_invoice":\n    tools["flag_invoice"](**reply["input"])\n{RUN}'
 )
-record_runs_twice = wrong("once", "matched or flagged twice")(
+record_runs_twice = wrong("once", "One request, one run")(
     RIGHT, RUN, f'if reply["tool"] == "record_match":\n    run_one(tools, reply)\n{RUN}'
 )
-record_runs_twice_under_a_limit = wrong("once", "twice")(
+record_runs_twice_under_a_limit = wrong("once", "One request, one run")(
     RIGHT,
     RUN,
     f'if reply["tool"] == "record_match" and max_tokens != 200_000:\n    run_one(tools, reply)\n{RUN}',
 )
-flags_to_be_safe = wrong("once", "was flagged though it has a payment")(
+flags_to_be_safe = wrong("once", "the model had not asked for it")(
     RIGHT,
     RUN,
     f"""if reply["tool"] == "record_match" and reply["input"]["invoice"].endswith("/020"):
@@ -147,7 +163,31 @@ flags_to_be_safe = wrong("once", "was flagged though it has a payment")(
 {RUN}""",
 )
 
+# --- wrong: steps that are parted
+
+a_result_without_its_request = wrong("whole_steps", "do you cut in front of one?")(
+    RIGHT, READING, "[history[0], *history[1:][-11:]]"
+)
+last_entries_of_an_odd_number = wrong("whole_steps", "is not there")(
+    RIGHT, READING, "history if len(history) < 13 else [history[0], *history[-9:]]"
+)
+held_back_without_a_result = wrong("whole_steps", "has no result")(
+    RIGHT, 'history.append({"role": "tool", "result": "not run again"})', ""
+)
+held_back_request_with_a_note_between = wrong("whole_steps", "has no result")(
+    RIGHT,
+    'history.append({"role": "tool", "result": "not run again"})',
+    'history.append({"role": "user", "text": "not run again"})',
+)
+
 # --- wrong: all done, within the limits
+
+answer_of_its_own = wrong("all_done", "which the model never said")(
+    RIGHT, 'end("answered", reply["text"])', 'end("answered", f"All {steps} steps are done.")'
+)
+money_as_if_for_a_thousand = wrong("begins", "3 USD are for a million")(
+    RIGHT, USD, "if (tokens + cost) * 3 / 1_000 > max_usd:"
+)
 
 whole_history_measured = wrong("all_done", "What do you hand to `estimate_tokens`")(
     RIGHT, "estimate_tokens(reading)", "estimate_tokens(history)"
@@ -177,6 +217,15 @@ last_step_never_made = wrong("limits", "more would have been allowed")(
 no_end_where_steps_are_not_given = wrong("limits", "with no max_steps given")(RIGHT, "=400", "=10**6")
 no_end_where_tokens_are_not_given = wrong("limits", "with no max_tokens given")(RIGHT, "=200_000", "=10**9")
 no_end_where_money_is_not_given = wrong("limits", "with no max_usd given")(RIGHT, "=1.0", "=1e6")
+tokens_of_one_call_alone = wrong("limits", "what the earlier ones have read is added up")(
+    RIGHT, TOKENS, "if cost > max_tokens:"
+)
+money_of_one_call_alone = wrong("limits", "it holds for all calls together")(
+    RIGHT, USD, "if PRICE.usd(cost) > max_usd:"
+)
+money_a_thousand_times_too_small = wrong("limits", "3 USD are for a million tokens")(
+    RIGHT, USD, "if PRICE.usd(tokens + cost) / 1_000 > max_usd:"
+)
 made_up_answer_at_the_limit = wrong("limits", '"answer" is None')(
     RIGHT, 'end("step limit")', 'end("step limit", "All done.")'
 )
@@ -189,7 +238,12 @@ stopped_without_a_reason = wrong("limits", '"stopped"')(
 no_answer_key_where_it_is_stopped = wrong("limits", '"answer" is None')(
     RIGHT, END, f'if answer is None:\n    return {{"steps": steps, "stopped": stopped}}\n{END}'
 )
-interrupt_swallowed = wrong("limits", "pressed Ctrl-C while a tool")(
+failing_model_asked_again = wrong("leaves", "was called again all the same")(
+    RIGHT,
+    "reply = model(reading)",
+    "try:\n    reply = model(reading)\nexcept ConnectionError:\n    continue",
+)
+interrupt_swallowed = wrong("leaves", "pressed Ctrl-C while a tool")(
     RIGHT, RUN, f'try:\n    {RUN}\nexcept BaseException as problem:\n    result = {{"error": str(problem)}}'
 )
 
@@ -235,9 +289,68 @@ def one_small_run_for_each_invoice(model, tools, goal, max_steps=400, max_tokens
             used["steps"], used["tokens"] = used["steps"] + 1, used["tokens"] + cost
             reply = model(history)
             if reply["type"] == "answer":
+                said = reply["text"]
                 break
             history += [reply, {"role": "tool", "result": run_one(tools, reply)}]
             looked += reply["tool"] == "find_payment"
             if looked > 1:
                 history.append({"role": "user", "text": "There is no payment. Flag it."})
-    return {"answer": "All 80 are done.", "steps": used["steps"], "stopped": "answered"}
+    return {"answer": said, "steps": used["steps"], "stopped": "answered"}
+
+
+class _Night:
+    """Keeps whole steps: a request, its result, and a note if there is one."""
+
+    def __init__(self, goal, **limits):
+        self.goal, self.steps, self.known = {"role": "user", "text": goal}, [], {}
+        self.asked = self.tokens = 0
+        self.limits = limits
+
+    def reading(self):
+        return [self.goal, *(entry for step in self.steps[-5:] for entry in step)]
+
+    def over(self):
+        tokens = self.tokens + estimate_tokens(self.reading())
+        used = {"steps": self.asked + 1, "tokens": tokens, "usd": PRICE.usd(tokens)}
+        return next((name for name, value in used.items() if value > self.limits[name]), None)
+
+    def act(self, tools, reply):
+        key = sorted_key(reply)
+        if key in self.known:
+            note = {"role": "user", "text": "You know this already. Nothing was found, so flag it."}
+            self.steps.append([reply, {"role": "tool", "result": {"error": "not run again"}}, note])
+            return
+        self.known[key] = run_one(tools, reply)
+        self.steps.append([reply, {"role": "tool", "tool": reply["tool"], "result": self.known[key]}])
+
+
+@right
+def a_class_of_whole_steps(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    night = _Night(goal, steps=max_steps, tokens=max_tokens, usd=max_usd)
+    while not (reason := night.over()):
+        night.tokens += estimate_tokens(night.reading())
+        night.asked += 1
+        reply = model(night.reading())
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": night.asked, "stopped": "answered"}
+        night.act(tools, reply)
+    return {"answer": None, "steps": night.asked, "stopped": f"out of {reason}"}
+
+
+@right
+def only_the_invoice_in_hand(model, tools, goal, max_steps=400, max_tokens=200_000, max_usd=1.0):
+    start = [{"role": "user", "text": goal}]
+    history, finished, tokens, steps = list(start), [], 0, 0
+    while steps < max_steps:
+        tokens += estimate_tokens([*start, *finished, *history[1:]])
+        if tokens > max_tokens or PRICE.usd(tokens) > max_usd:
+            return {"answer": None, "steps": steps, "stopped": "budget"}
+        reply, steps = model([*start, *finished, *history[1:]]), steps + 1
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "steps": steps, "stopped": "answered"}
+        again = any(one.get("input") == reply["input"] and one["tool"] == reply["tool"] for one in history)
+        result = "the same as before: please flag it" if again else run_one(tools, reply)
+        history += [reply, {"role": "tool", "id": "", "tool": reply["tool"], "result": result}]
+        if reply["tool"] in ("record_match", "flag_invoice"):
+            finished, history = history[-2:], list(start)
+    return {"answer": None, "steps": steps, "stopped": "step limit"}

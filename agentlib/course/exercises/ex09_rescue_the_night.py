@@ -4,19 +4,28 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 from random import Random
 from typing import Any
 
 from agentlib.costs import estimate_tokens
-from agentlib.course.checking.evidence import crash, request_words, requests_in, same_call, what_came_back
+from agentlib.course.checking.evidence import (
+    crash,
+    is_result,
+    request_words,
+    requests_in,
+    same_call,
+    shown,
+    what_came_back,
+)
 from agentlib.course.checking.fake_data import interrupt
 from agentlib.course.checking.simulator import TOO_OFTEN
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Logs, Scenario, each, in_turn
-from agentlib.course.exercises.loops import interrupt_leaves
+from agentlib.course.exercises.loops import leaves, lets_through, not_asked_after_its_failure
 from agentlib.labs import invoices
 from agentlib.labs.invoices import MAX_STEPS, MAX_TOKENS, MAX_USD, PRICE, Batch, make_batch
 from agentlib.messages import Entry, ask, call_key, json_text
-from agentlib.views.describe import counted, sketch, times
+from agentlib.views.describe import counted, full_call, sketch, times
 
 __all__ = ["EXERCISE"]
 
@@ -44,6 +53,13 @@ class Meter:
         self.read: list[int] = []
         self.without_goal = ""
         """The first call that read no goal, in words."""
+        self.parted = ""
+        """The first call that read a result or a request without the other, in words."""
+        self.told = False
+        """Whether a call read a note at its end, or a last result with the word "flag" in it."""
+        self.open: list[Entry] = []
+        """Requests of the last reply that were not run yet."""
+        self.answers: list[str] = []
         self.forgotten: list[Forgotten] = []
         self._asked: dict[str, int] = {}
 
@@ -53,13 +69,18 @@ class Meter:
         number = len(self.read)
         if not self.without_goal and not _has_goal(history):
             self.without_goal = f"call {number} began with {sketch(history[:1])}"
+        if not self.parted and (parted := _parted(history)):
+            self.parted = f"call {number} read {sketch(history)}: {parted}"
+        self.told = self.told or (number > 1 and _tells(history[-1:]))
         reply = self.model(history)
+        self.open = [reply] if reply.get("type") == "tool" else []
+        if reply.get("type") == "answer":
+            self.answers.append(reply["text"])
         if reply.get("type") == "tool":
             key = call_key(reply["tool"], reply["input"])
             in_sight = any(same_call(call, reply["tool"], reply["input"]) for call in requests_in(history))
             if key in self._asked and not in_sight:
-                last = json_text(history[-1].get("result")).lower()
-                told = history[-1].get("role") == "user" or "flag" in last
+                told = _tells(history[-1:])
                 self.forgotten.append(Forgotten(number, history, reply, self._asked[key], told))
             self._asked[key] = number
         return reply
@@ -80,6 +101,26 @@ class Meter:
         return PRICE.usd(self.tokens)
 
 
+def _tells(last: list[Entry]) -> bool:
+    """Whether the last entry is a note, or a result that has the word "flag" in it."""
+    results = [json_text(entry.get("result")).lower() for entry in last]
+    return any(entry.get("role") == "user" for entry in last) or any("flag" in result for result in results)
+
+
+def _parted(history: list[Entry]) -> str:
+    """Say which request and result are parted in a history; "" if none are."""
+    waiting: list[Entry] = []
+    for entry in history:
+        if is_result(entry):
+            if not waiting:
+                return f"the request of the result {shown(entry.get('result'))} is not there"
+            waiting.pop()
+        elif waiting:
+            break
+        waiting += requests_in([entry])
+    return f"{request_words(waiting[0])} has no result" if waiting else ""
+
+
 def _has_goal(history: list[Entry]) -> bool:
     """Whether the first entry names an invoice, as every goal of this task does."""
     first = history[0] if history else None
@@ -90,8 +131,11 @@ def _has_goal(history: list[Entry]) -> bool:
 class Ledger:
     """The tools of a batch, with a note of what became of each invoice."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: Batch, meter: Meter) -> None:
         self.batch = batch
+        self.meter = meter
+        self.unasked: list[str] = []
+        """Runs that the model had not asked for in its last reply, in words."""
         self.matched: Counter[str] = Counter()
         self.flagged: Counter[str] = Counter()
         self.wrong: list[str] = []
@@ -114,7 +158,19 @@ class Ledger:
                 self.wrong.append(f"{invoice} was flagged though it has a payment")
             return said
 
-        return {**tools, "record_match": record_match, "flag_invoice": flag_invoice}
+        noted = {**tools, "record_match": record_match, "flag_invoice": flag_invoice}
+        return {name: self._asked_for(name, tool) for name, tool in noted.items()}
+
+    def _asked_for(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **input: Any) -> Any:
+            given = signature(tool).bind(*args, **input).arguments
+            asked = [call for call in self.meter.open if same_call(call, name, given)]
+            if not asked:
+                self.unasked.append(full_call(name, given))
+            self.meter.open = []
+            return tool(*args, **input)
+
+        return run
 
     @property
     def done(self) -> set[str]:
@@ -137,7 +193,8 @@ def one_run(batch: Batch, tools: dict[str, Any], given: Entry, facts: Entry) -> 
 
 def night(batch: Batch, **limits: Any) -> Scenario:
     """One night with one batch. limits: those that are given to the function."""
-    meter, ledger = Meter(), Ledger(batch)
+    meter = Meter()
+    ledger = Ledger(batch, meter)
     facts = {"meter": meter, "ledger": ledger, "batch": batch.name, "limits": limits, "right": batch.right}
     scenario = one_run(batch, ledger.tools(), limits, facts)
     return replace(scenario, max_calls={**scenario.max_calls, "model": MAX_STEPS})
@@ -181,7 +238,18 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "interrupt in the model": Scenario(
             "run_agent", (interrupt, whole.tools(), whole.goal), max_calls={"model": 20, "tools": 100}
         ),
-    }
+        "failing model": Scenario(
+            "run_agent", (_cannot_be_reached, whole.tools(), whole.goal),
+            max_calls={"model": 20, "tools": 100}, facts={"message": NOT_REACHED},
+        ),
+    }  # fmt: skip
+
+
+NOT_REACHED = "the model cannot be reached"
+
+
+def _cannot_be_reached(history: list[Entry]) -> Entry:
+    raise ConnectionError(NOT_REACHED)
 
 
 def _how_it_ended(log: Log) -> str:
@@ -233,7 +301,8 @@ def begins(logs: Logs) -> Fault | None:
     missing = [number for number in numbers if number not in ledger.matched]
     if missing:
         return (
-            _out_of_sight(log)
+            _too_early(log)
+            or _out_of_sight(log)
             or _refused(log)
             or Fault(
                 f"{missing[0]} was not matched; the model was asked {times(len(log.asks))}; "
@@ -262,10 +331,27 @@ def _gets_past(log: Log) -> Fault | None:
     ledger: Ledger = log.facts["ledger"]
     stuck = ledger.batch.unmatched
     if stuck not in ledger.flagged:
+        meter: Meter = log.facts["meter"]
         looked = sum(call.name == "tools.find_payment" for call in log.calls)
-        return _out_of_sight(log) or Fault(
-            f"{stuck} has no payment; it was not flagged. find_payment ran {times(looked)}; "
-            f"{_how_it_ended(log)}"
+        held_back = len(meter.read) > len(log.tool_runs) + 3
+        return (
+            _too_early(log)
+            or _out_of_sight(log)
+            or Fault(
+                f"{stuck} has no payment; it was not flagged. find_payment ran {times(looked)}; "
+                f"{_how_it_ended(log)}",
+                "Your guard runs no repeat, but nothing tells the model what to do now. What has to stand "
+                "last "
+                "in what it reads, so that it flags the invoice?"
+                if held_back and not meter.told
+                else None,
+            )
+        )
+    flags = [run for run in ledger.unasked if run.startswith("flag_invoice") and stuck in run]
+    if len(flags) == ledger.flagged[stuck]:
+        return Fault(
+            f"{flags[0]} ran, and the model had not asked for it",
+            "The model flags, your loop does not: a note tells it to, and its next request is the flag.",
         )
     numbers = list(ledger.batch.invoices)
     behind = numbers[numbers.index(stuck) + 1]
@@ -277,24 +363,16 @@ def _gets_past(log: Log) -> Fault | None:
     return None
 
 
-def _unasked(log: Log, what: str) -> Fault | None:
-    """A tool that ran more often than the model asked for it. what: what came of that."""
-    replies = [call.answer["gave"] for call in log.asks if "gave" in call.answer]
-    for tool in ("flag_invoice", "record_match"):
-        asked = sum(reply.get("tool") == tool for reply in replies)
-        run = sum(name == tool for name, _ in log.tool_runs)
-        if run > asked:
-            return Fault(
-                f"{what}: the model asked for {tool} {times(asked)}, and it ran {times(run)}",
-                "Does your loop run a tool that the model did not ask for? It flags through the model: a "
-                "note tells it to.",
-            )
-    return None
-
-
 def _once_and_right(log: Log) -> Fault | None:
     """None twice, none wrong."""
     ledger: Ledger = log.facts["ledger"]
+    if ledger.unasked:
+        return Fault(
+            f"{ledger.unasked[0]} ran, and the model had not asked for it in its last reply",
+            "One request, one run, and none besides. Does your loop run a tool by itself, or one twice? It "
+            "flags "
+            "through the model: a note tells it to.",
+        )
     if ledger.wrong:
         return Fault(
             ledger.wrong[0],
@@ -304,10 +382,7 @@ def _once_and_right(log: Log) -> Fault | None:
     if twice:
         count = (ledger.matched + ledger.flagged)[twice[0]]
         what = f"{twice[0]} was matched or flagged {times(count)}"
-        return _unasked(log, what) or Fault(
-            what,
-            "Was the model shown that this invoice is done? Does a tool run twice?",
-        )
+        return Fault(what, "Was the model shown that this invoice is done?")
     return None
 
 
@@ -335,19 +410,47 @@ def _all_done(log: Log) -> Fault | None:
             f"all invoices were done; {_how_it_ended(log)}",
             'With the model\'s answer the run ends: "stopped" is "answered", and "answer" is its text.',
         )
+    if log.returned["answer"] not in meter.answers:
+        return Fault(
+            f'"answer" was {shown(log.returned["answer"])}, which the model never said',
+            'Nothing is made up: the answer is the text of the model\'s own last reply, `reply["text"]`.',
+        )
     return None
+
+
+def _nothing_parted(log: Log) -> Fault | None:
+    """What the model reads holds each request with its result."""
+    meter: Meter = log.facts["meter"]
+    if not meter.parted:
+        return None
+    return Fault(
+        meter.parted,
+        "A provider refuses such a history. Where does a step begin, and do you cut in front of one? A "
+        "request "
+        "that is held back gets a result too.",
+    )
+
+
+LIMIT = re.compile("step|token|budget|limit|cost|usd|money|price|dollar")
+"""What a reason for stopping says that speaks of a limit."""
 
 
 def _too_early(log: Log) -> Fault | None:
     """The run ended by itself as stopped, though all of its limits left room for more."""
     meter: Meter = log.facts["meter"]
     stopped = log.returned.get("stopped")
-    if not isinstance(stopped, str) or stopped == "answered" or not meter.read:
+    if not isinstance(stopped, str) or not LIMIT.search(stopped.lower()) or not meter.read:
         return None
     next_tokens = meter.tokens + 2 * meter.read[-1]
     if len(meter.read) >= MAX_STEPS or next_tokens > MAX_TOKENS or PRICE.usd(next_tokens) > MAX_USD:
         return None
     hint = "What do you hand to `estimate_tokens`: what the model reads in this call, or more?"
+    if re.search("cost|usd|money|price|dollar", stopped.lower()):
+        hint = (
+            "`PRICE.usd(tokens)` gives what so many tokens cost, in USD: 3 USD are for a million. What do "
+            "you "
+            "compare with max_usd?"
+        )
     if "step" in stopped.lower():
         hint = (
             "max_steps is given with the call, and is 400 if it is not. What does your loop compare with it?"
@@ -397,7 +500,8 @@ def _stops_at_the_limit(log: Log) -> Fault | None:
             f"{what} the run used {used:,.4g} {unit}"
             if limit == "max_usd"
             else f"{what} the run used {used:,} {unit}",
-            f"Look at {limit} before each call, with what that call will read added."
+            _why_over(log, limit, value)
+            or f"Look at {limit} before each call, with what that call will read added."
             if given
             else "Where no limit is given, those of the task hold. What stands in the first line of your "
             "function?",
@@ -423,7 +527,22 @@ def _stops_at_the_limit(log: Log) -> Fault | None:
     return Fault(f"{what} {fault.seen}", fault.hint) if fault else None
 
 
-CHAIN = ("begins", "past_the_stuck", "once", "all_done", "within")
+def _why_over(log: Log, limit: str, value: float) -> str | None:
+    """Name the mistake by which a limit was gone over by more than its last call."""
+    meter: Meter = log.facts["meter"]
+    before: float = meter.tokens - meter.read[-1]
+    largest: float = max(meter.read)
+    if limit == "max_usd":
+        before, largest = PRICE.usd(before), PRICE.usd(largest)
+    if limit == "max_steps" or before <= value or largest > value:
+        return None
+    words = f"Look at {limit} before each call: it holds for all calls together"
+    if limit == "max_usd":
+        return f"{words}, with the next one: `PRICE.usd` of all tokens. 3 USD are for a million tokens."
+    return f"{words}, so what the earlier ones have read is added up."
+
+
+CHAIN = ("begins", "past_the_stuck", "once", "whole_steps", "all_done", "within")
 
 EXERCISE = Exercise(
     name="ex09_rescue_the_night",
@@ -452,7 +571,11 @@ EXERCISE = Exercise(
             ),
             judge=each(_gets_past, "whole night"),
             needs=CHAIN[:1],
-            details="Flag it with `flag_invoice`, through the model.",
+            details=(
+                "It is flagged with `flag_invoice`, by a request of the model's own; your loop runs no "
+                "tool that "
+                "the model did not ask for."
+            ),
         ),
         Criterion(
             "once", 1, "handles no invoice twice and none wrongly",
@@ -463,7 +586,19 @@ EXERCISE = Exercise(
             ),
             judge=each(_once_and_right, "whole night", "few steps", "few tokens", "little money"),
             needs=CHAIN[:2],
-            details="Only the invoice without a payment is flagged.",
+            details="Only the invoice without a payment is flagged, and each request runs once at most.",
+        ),
+        Criterion(
+            "whole_steps", 1, "lets the model read each result with its request, and each request with its "
+            "result",
+            nudge="Where do you cut the history: between two entries, or between two steps?",
+            hint=(
+                "Note where each step begins, at its request: `begins.append(len(history))`. What is shown "
+                "is the "
+                "goal and `history[begins[-6]:]`. A request that is held back gets a result, as in ex04."
+            ),
+            judge=each(_nothing_parted, "whole night", "few steps", "few tokens", "little money"),
+            needs=CHAIN[:1],
         ),
         Criterion(
             "all_done", 2, "finishes all 80 invoices and ends with the model's answer",
@@ -473,39 +608,41 @@ EXERCISE = Exercise(
                 "read the goal and the last steps alone."
             ),
             judge=each(_all_done, "whole night"),
-            needs=CHAIN[:3],
+            needs=CHAIN[:2],
+            after=CHAIN[:3],
+            details="The answer is the text of a reply; nothing is made up.",
         ),
         Criterion(
-            "within", 2, "stays within 400 steps, 200,000 tokens and 1 USD for the whole night",
+            "within", 1, "stays within 400 steps, 200,000 tokens and 1 USD for the whole night",
             nudge="How many tokens does call 200 read?",
             hint=(
                 "`compact` of ex07, or the goal with the last six steps, keeps each call below some 600 "
                 "tokens."
             ),
             judge=each(_within_the_limits, "whole night"),
-            needs=CHAIN[:4],
+            needs=("begins", "past_the_stuck", "all_done"),
+            after=CHAIN[:3],
             details="The work needs about 240 calls. Read in full, the history would cost a million tokens.",
         ),
         Criterion(
             "limits", 2,
-            "stops before it goes over any limit (steps, tokens or money), and lets Ctrl-C through",
+            "stops before it goes over any limit (steps, tokens or money)",
             nudge="Which of your three limits is looked at, and when?",
             hint=(
                 "Before each call: steps, then tokens with `estimate_tokens` of what will be read, then "
                 "`PRICE.usd` of all tokens."
             ),
-            judge=in_turn(
-                each(
-                    _stops_at_the_limit, "few steps", "few tokens", "little money", "steps not given",
-                    "tokens not given", "money not given",
-                ),
-                interrupt_leaves,
+            judge=each(
+                _stops_at_the_limit, "few steps", "few tokens", "little money", "steps not given",
+                "tokens not given", "money not given",
             ),
-            needs=CHAIN,
+            needs=CHAIN[:1],
+            after=CHAIN,
             details=(
                 'A stopped run has `None` for its answer and a reason of your choice in `"stopped"`. All '
-                "steps that are allowed may be used."
+                "steps that are allowed may be used. Each limit holds for all calls together."
             ),
         ),
+        leaves(CHAIN[:1], in_turn(each(not_asked_after_its_failure, "failing model"), lets_through)),
     ),
 )  # fmt: skip

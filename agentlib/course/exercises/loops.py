@@ -25,8 +25,9 @@ from agentlib.views.describe import counted, full_call, sketch, times
 __all__ = [
     "agent", "answers_at_the_end", "at_the_limit", "begins_with_the_goal", "endless", "ends_with_the_answer",
     "errand", "failures_as_in_ex01", "failures_become_results", "interrupt_leaves", "keeps_requests",
-    "keeps_results", "leaves", "lets_through", "loop_scenarios", "not_run_and_told", "runs_the_tool",
-    "script", "still_a_loop", "stops_at_the_limit", "where_failures_pass",
+    "keeps_results", "leaves", "lets_through", "loop_scenarios", "not_asked_after_its_failure",
+    "not_run_and_told", "runs_the_tool", "script", "still_a_loop", "stops_at_the_limit",
+    "where_failures_pass",
 ]  # fmt: skip
 
 Model = Callable[[list[Entry]], Any]
@@ -625,7 +626,7 @@ def _unknown(log: Log) -> Fault | None:
     return answers_at_the_end(log)
 
 
-def _not_asked_after_its_failure(log: Log) -> Fault | None:
+def not_asked_after_its_failure(log: Log) -> Fault | None:
     """When the model itself fails, nothing more is called."""
     failed = next((place for place, call in enumerate(log.calls) if "raises" in call.answer), None)
     if failed is None or failed == len(log.calls) - 1:
@@ -643,7 +644,7 @@ def _model_failed(log: Log) -> str:
 
 
 def _failing_model_leaves(log: Log) -> Fault | None:
-    if "returned" not in log.outcome or _not_asked_after_its_failure(log):
+    if "returned" not in log.outcome or not_asked_after_its_failure(log):
         return None
     return Fault(
         f"{_model_failed(log)}; the function returned {what_came_back(log)}",
@@ -712,7 +713,7 @@ stops_at_the_limit = in_turn(
 failures_become_results = in_turn(
     each(_tool_failures, "failing"),
     each(_unknown, "unknown tool"),
-    each(_not_asked_after_its_failure, "failing model"),
+    each(not_asked_after_its_failure, "failing model"),
 )
 """A tool's failure and an unknown tool come back as results, and the run goes on. A model's own ends it."""
 
