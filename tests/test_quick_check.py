@@ -92,6 +92,29 @@ def test_what_a_learner_s_function_raises_is_shown_with_its_line():
     assert line == f"""not yet: for (2), it raised KeyError: 'total', in `return {{}}["total"]`. {OURS}"""
 
 
+def test_a_function_that_takes_other_arguments_is_told_so_without_a_line_of_the_course():
+    def without_a_number():
+        return 4
+
+    line = DOUBLE.judge(without_a_number).line
+    assert "takes 0 positional arguments but 1 was given. " + OURS in line
+
+
+def test_a_value_that_cannot_be_looked_at_is_shown_itself():
+    dollars = task(lambda number: number / 100, call(250, look=lambda value: f"{value:.2f} dollars"))
+    assert 'for (250), it gave (250, 2.5), not "2.50 dollars".' in dollars.judge(lambda n: (n, n / 100)).line
+    six = task(6, itself(lambda value: value + 1))
+    assert "your value, it is six, not 7." in six.judge("six").line.replace('"', "")
+
+
+def test_a_number_and_its_text_do_not_look_alike():
+    added = task(lambda number: ["the goal", number], call(288))
+    assert (
+        "it gave ['the goal', '288'], not ['the goal', 288]."
+        in added.judge(lambda n: ["the goal", "288"]).line
+    )
+
+
 @pytest.mark.parametrize("problem", [SystemExit, ValueError("own"), RecursionError, BaseException("odd")])
 def test_whatever_is_raised_becomes_a_line(problem):
     def mine(number):
@@ -207,6 +230,13 @@ def edited(old, new):
 )  # fmt: skip
 def test_a_wrong_loop_is_told_by_what_the_model_and_the_tools_saw(old, new, words):
     assert words in LOOP.judge(edited(old, new)).line
+
+
+def test_a_model_that_gets_a_text_in_place_of_the_history_is_told_so_in_one_piece():
+    def with_the_goal(model, tools, goal, max_steps=3):
+        return a_loop(lambda history: model(goal), tools, goal, max_steps)
+
+    assert 'call 1 of the model read "Twice 4?", not user.' in LOOP.judge(with_the_goal).line
 
 
 def test_a_task_that_is_not_there_is_refused_with_those_that_are():

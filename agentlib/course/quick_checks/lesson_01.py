@@ -31,7 +31,16 @@ def _kinds(history: Any) -> Any:
     """What was added, without what may be said in other ways."""
     if not isinstance(history, list):
         return history
-    return [entry["result"] if "result" in entry else entry.get("tool", "the goal") for entry in history]
+    return [_kind(entry) for entry in history]
+
+
+def _kind(entry: Any) -> Any:
+    """Of a result what came, of a request its tool; what is neither as it is."""
+    if not isinstance(entry, dict):
+        return entry
+    if entry.get("role") == "user":
+        return "the goal"
+    return f"result {entry['result']!r}" if "result" in entry else entry.get("tool", entry)
 
 
 TASKS = (
@@ -56,7 +65,12 @@ TASKS = (
         name="01 act",
         ours=by_hand.act,
         cases=(
-            call(TOOLS, ask("depth_of", lake="Ohrid"), said="for a tool that works"),
+            call(
+                TOOLS,
+                ask("depth_of", lake="Ohrid"),
+                said="for a tool that works",
+                hint="Hand the input over with `**`, and give back what comes",
+            ),
             call(
                 TOOLS,
                 LOST,
@@ -93,9 +107,13 @@ TASKS = (
             Wrong(
                 "    history.append(reply)\n",
                 "",
-                "it left ['the goal', 288], not ['the goal', 'depth_of', 288]",
+                "it left the goal, result 288, not the goal, depth_of, result 288",
             ),
-            Wrong('"result": result', '"result": "done"', "it left the goal, depth_of, done, not"),
+            Wrong('"result": result', '"result": "done"', "it left the goal, depth_of, result 'done', not"),
+            Wrong(
+                '{"role": "tool", "result": result}', "result", "it left ['the goal', 'depth_of', 288], not"
+            ),
+            Wrong("history.append(reply)", 'history.append({"text": reply})', "it left ['the goal', {'text'"),
         ),
     ),
     SmallTask(

@@ -148,20 +148,30 @@ TASKS = (
                 look=_kind,
                 said="after 12 in north and 31 in south",
             ),
+            call(
+                _after(("north", 31), ("south", 12)),
+                look=_kind,
+                said="after 31 in north and 12 in south",
+                hint="The larger number counts, not the larger name",
+            ),
         ),
         wrong=(
             Wrong("wrong.lower()", '"north"', "after an error for SOUTH, it gave"),
             Wrong('if "error" in results[-1]:', "if False:", 'for south", not "a request for north"'),
             Wrong("max(mugs", "min(mugs", 'begins with north", not'),
+            Wrong("max(mugs, key=mugs.get)", "max(mugs)", "after 31 in north and 12 in south, it gave"),
         ),
     ),
     SmallTask(
         name="02 limit",
         ours=smallest_limit,
-        cases=(_job(3), _job(1), _job(7)),
+        cases=(_job(3), _job(1), _job(12)),
         wrong=(
             Wrong("limit = 1", "limit = 4", "for a job of 3 steps, it gave 4, not 3"),
             Wrong("return limit", "return limit - 1", "for a job of 3 steps, it gave 2, not 3"),
+            Wrong(
+                'while run(limit)["stopped"] != "answered":', "while limit < run(10)['steps']:", "12 steps"
+            ),
         ),
     ),
 )

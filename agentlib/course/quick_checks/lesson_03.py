@@ -6,6 +6,7 @@ from typing import Any
 
 from agentlib.course.quick_checks.task import Made, SmallTask, Wrong, call
 from agentlib.labs import by_hand
+from agentlib.views.describe import counted
 
 
 def choose_limit(good_runs: Sequence[int]) -> int:
@@ -20,7 +21,7 @@ def long_history(run: Any) -> str | None:
 
 def _run(next_entries: int) -> Any:
     made = Made(lambda: SimpleNamespace(next_entries=next_entries))
-    return call(made, said=f"for a next call that reads {next_entries} entries")
+    return call(made, said=f"for a next call that reads {counted(next_entries, 'entry', 'entries')}")
 
 
 TASKS = (
@@ -28,15 +29,17 @@ TASKS = (
         name="03 step limit",
         ours=by_hand.step_limit,
         cases=(
-            call(0, 1, said="for no step of 1"),
+            call(0, 1, said="for 0 steps of 1"),
             call(6, 7, said="for 6 steps of 7"),
             call(7, 7, said="for 7 steps of 7", hint="Call 8 would break a limit of 7, so it is not made"),
+            call(9, 7, said="for 9 steps of 7", hint="A limit that is passed already stops a run, too"),
         ),
         wrong=(
             Wrong(
                 "steps >= max_steps", "steps > max_steps", 'for 7 steps of 7, it gave None, not "step limit"'
             ),
-            Wrong("steps >= max_steps", "steps >= max_steps - 1", "for no step of 1, it gave"),
+            Wrong("steps >= max_steps", "steps >= max_steps - 1", "for 0 steps of 1, it gave"),
+            Wrong("steps >= max_steps", "steps == max_steps", "for 9 steps of 7, it gave None"),
             Wrong(
                 '"step limit" if steps >= max_steps else None',
                 "steps >= max_steps",

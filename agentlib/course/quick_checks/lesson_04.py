@@ -7,6 +7,8 @@ from agentlib.messages import ask
 FERRY = ask("ferry_to", island="Texel", day="Monday")
 TURNED = ask("ferry_to", day="Monday", island="Texel")
 LATER = ask("ferry_to", island="Texel", day="Tuesday")
+THERE = ask("ferry_to", island="Texel", start="Vlieland")
+BACK = ask("ferry_to", island="Vlieland", start="Texel")
 BUS = ask("bus_to", island="Texel", day="Monday")
 
 TASKS = (
@@ -18,6 +20,7 @@ TASKS = (
             call(FERRY, BUS, said="for two tools with one input"),
             call(FERRY, FERRY, said="for the same request twice"),
             call(FERRY, TURNED, said="for the same input in another order"),
+            call(THERE, BACK, said="for the way there and the way back", hint="Each value has its name"),
         ),
         wrong=(
             Wrong(
@@ -28,6 +31,11 @@ TASKS = (
             Wrong('one["tool"] == other["tool"] and ', "", "for two tools with one input, it gave True"),
             Wrong(
                 'one["input"] == other["input"]', "str(one) == str(other)", "in another order, it gave False"
+            ),
+            Wrong(
+                'one["input"] == other["input"]',
+                'sorted(one["input"].values()) == sorted(other["input"].values())',
+                "for the way there and the way back, it gave True",
             ),
         ),
     ),
@@ -53,10 +61,12 @@ TASKS = (
             call(1, times=4),
             call(3, times=4, hint="The fourth request is the first that has come too often"),
             call(4, times=4, hint="The fourth of four is one too many, not the fifth"),
+            call(5, times=4, hint="Once it has come too often, it has"),
             call(2, times=2, hint="`times` is not always the same"),
         ),
         wrong=(
             Wrong("count >= times", "count > times", "for (4, times=4), it gave False, not True"),
+            Wrong("count >= times", "count == times", "for (5, times=4), it gave False, not True"),
             Wrong("count >= times", "count >= 3", "for (3, times=4), it gave True, not False"),
         ),
     ),

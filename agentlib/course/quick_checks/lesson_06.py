@@ -45,7 +45,15 @@ TASKS = (
         name="06 night",
         ours=night_usd,
         cases=(
-            call(1, 60, 1_000_000, 2, look=_cents, said="for an hour of 60 calls"),
+            call(
+                1,
+                60,
+                1_000_000,
+                2,
+                look=_cents,
+                hint="60 calls of a million tokens each, at 2 dollars a million",
+                said="for an hour of 60 calls",
+            ),
             call(10, 5, 8_000, 3, look=_cents, said="for 10 hours, a call every 5 s"),
             call(0.5, 2, 500, 15, look=_cents, said="for half an hour, a call every 2 s"),
         ),
@@ -91,14 +99,22 @@ TASKS = (
         ours=steps_without_news,
         cases=(
             call([["a"], ["b"]], said="for two new results"),
-            call([["a"], ["a"], ["a"]], said="for one result three times"),
+            call(
+                [["a"], ["a"], ["a"]], hint="Keep every result in `seen`", said="for one result three times"
+            ),
             call([["a"], ["b"], ["a"], ["b"]], hint="Seen in any step before", said="for a, b, a, b"),
             call([["a"], ["a"], ["b"]], hint="One new result starts the count anew", said="for a, a, b"),
             call([["a"], ["a", "c"], ["c"]], hint="One new result is news", said="for a step of two results"),
+            call(
+                [["a", "b"], ["a", "b"]],
+                hint="Steps are counted, not results",
+                said="for two results that came before, in one step",
+            ),
         ),
         wrong=(
             Wrong(RESTART, "if not new:\n            dry += 1", "for a, a, b"),
             Wrong("seen += results", "seen = results", "for a, b, a, b"),
+            Wrong(RESTART, RESTART.replace("+= 1", "+= len(results)"), "that came before, in one step"),
         ),
     ),
 )

@@ -9,6 +9,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
+from traceback import walk_tb
 from typing import Any, NamedTuple, Protocol
 
 from agentlib._json import short
@@ -131,7 +132,7 @@ class SmallTask:
                     return f"{case}, it gave back {_shown(got['it gave back'])}, and not a dict"
                 if what in got and not _same(got[what], value):
                     hint = f". {case.hint}" if case.hint else ""
-                    return f"{case}, {what} {_shown(got[what])}, not {_shown(value)}{hint}"
+                    return f"{case}, {what} {_against(got[what], value)}{hint}"
             if ENDED in got:
                 return f"{case}, {got[ENDED]}"
             what, value = list(wanted.items())[-1]
@@ -165,7 +166,9 @@ def _raised(problem: BaseException, mine: Any) -> str:
     error = error_of(problem, mine)
     message = " ".join(error["message"].split())
     what = f"it raised {error['type']}" + (f": {message.rstrip('.')}" if message else "")
-    return f"{what}, in `{error['code']}`" if error["code"] else what
+    own = getattr(getattr(mine, "__code__", None), "co_filename", None)
+    files = [frame.f_code.co_filename for frame, _ in walk_tb(problem.__traceback__)]
+    return f"{what}, in `{error['code']}`" if own in files else what  # else it is a line of the course
 
 
 # --- cases
@@ -208,7 +211,7 @@ class PlayedCall:
         if self.changed is not None:
             value = args[self.changed]
         what = "it gave" if self.changed is None else "it left"
-        return {what: value if self.look is None else self.look(value)}
+        return {what: _seen(self.look, value)}
 
 
 def call(
@@ -236,8 +239,15 @@ class _PlayedValue(PlayedCall):
 
     def play(self, mine: Any) -> Seen:
         """Look at it."""
-        assert self.look is not None
-        return {"it is": self.look(copy.deepcopy(mine))}
+        return {"it is": _seen(self.look, copy.deepcopy(mine))}
+
+
+def _seen(look: Callable[[Any], Any] | None, value: Any) -> Any:
+    """What of a value counts; all of it where it is of a kind that cannot be looked at."""
+    try:
+        return value if look is None else look(value)
+    except Exception:
+        return value
 
 
 KEYS = ("history", "answer", "steps", "stopped")
@@ -267,7 +277,7 @@ class PlayedRun:
 
     def play(self, mine: Any) -> Seen:
         """Run it."""
-        read: list[list[str]] = []
+        read: list[Any] = []
         ran: list[str] = []
         replies: Iterable[Mapping[str, Any]] = self.replies
         if self.for_ever:
@@ -275,7 +285,7 @@ class PlayedRun:
         script = iter(replies)
 
         def model(history: list[Any]) -> Any:
-            read.append([_kind(entry) for entry in history])
+            read.append(_looked_at(history))
             reply = next(script, None)
             if reply is None:
                 raise RunEnded("the model had answered, and was asked once more")
@@ -361,12 +371,24 @@ class _Words(str):
     """A text of ours, which is shown without quotation marks."""
 
 
+def _is_words(values: Any) -> bool:
+    return all(isinstance(one, str) for one in values)
+
+
 def _shown(value: Any) -> str:
     """A value in short; a list of words without brackets and marks."""
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and _is_words(value):
         return ", ".join(value) or "nothing"
     quoted = isinstance(value, str) and not isinstance(value, _Words)
     return f'"{short(value, 160)}"' if quoted else short(value, 160)
+
+
+def _against(got: Any, wanted: Any) -> str:
+    """Both in short; written as Python does where they would look alike, or where one is no list of words."""
+    words = _shown(got), _shown(wanted)
+    if isinstance(got, list) and isinstance(wanted, list) and _is_words(got) != _is_words(wanted):
+        words = short(got, 160), short(wanted, 160)
+    return f"{words[0]}, not {words[1]}"
 
 
 def _said(value: Any) -> str:
