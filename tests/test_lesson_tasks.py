@@ -103,3 +103,17 @@ def test_a_typical_wrong_solution_gets_the_line_that_names_its_fault(number):
     for name, judged, says in run.wrong:
         assert (name, judged.right) == (name, False)
         assert says in judged.line
+
+
+@pytest.mark.parametrize("number", ["01", "02"])  # the others take the same way as with their stubs
+def test_a_lesson_runs_to_its_end_also_for_somebody_whose_every_solution_is_wrong(number, monkeypatch):
+    edits = {task.name: task.wrong[0] for task in tasks_of(number)}
+    wrong = {
+        one.stub: one.solution.replace(edits[one.task].old, edits[one.task].new)
+        for one in tasks_in(LESSONS[number])
+    }
+    monkeypatch.chdir(LESSONS[number].parent)
+    cells = [
+        cell._replace(source=wrong.get(cell.number, cell.source)) for cell in code_cells(LESSONS[number])
+    ]
+    assert run_cells(cells, skip_tags=("raises-exception",)).problems == []
