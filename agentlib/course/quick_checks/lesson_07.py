@@ -1,6 +1,6 @@
 """The tasks of lesson 07: an error that says what to do, arguments of the wrong type, requests left open."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from agentlib.course.quick_checks.task import SmallTask, Wrong, call
@@ -27,23 +27,27 @@ def unanswered(calls: Sequence[Entry], results: Sequence[Entry]) -> list[str]:
     return [one["id"] for one in calls if one["id"] not in answered]
 
 
-def _what_the_model_does(text: object) -> str:
+def _heeded(order_id: str) -> Callable[[object], str]:
     """Let the shop's model read the advice behind an error, and say what it does next."""
-    request = {
-        "role": "model",
-        "type": "tool",
-        "id": "1",
-        "tool": "lookup_order",
-        "input": {"order_id": "#1043"},
-    }
-    error = {"error": "not_found", "message": f"No order #1043. {text}"}
-    result = {"role": "tool", "id": "1", "tool": "lookup_order", "result": error}
-    reply = shop.model()([user("Where is order #1043?"), request, result])
-    asked = calls_in(reply)
-    if not asked:
-        return f"the model answers: {reply['text']}"
-    again = asked[0]["input"]["order_id"]
-    return "the model asks the very same again" if again == "#1043" else f"the model asks for {again}"
+
+    def look(text: object) -> str:
+        request = {
+            "role": "model",
+            "type": "tool",
+            "id": "1",
+            "tool": "lookup_order",
+            "input": {"order_id": order_id},
+        }
+        error = {"error": "not_found", "message": f"No order {order_id}. {text}"}
+        result = {"role": "tool", "id": "1", "tool": "lookup_order", "result": error}
+        reply = shop.model()([user(f"Where is order {order_id}?"), request, result])
+        asked = calls_in(reply)
+        if not asked:
+            return f"the model answers: {reply['text']}"
+        again = asked[0]["input"]["order_id"]
+        return "the model asks the very same again" if again == order_id else f"the model asks for {again}"
+
+    return look
 
 
 def _calls(*names: str) -> list[Entry]:
@@ -58,14 +62,15 @@ TASKS = (
             call(
                 "#1043",
                 {"1042", "1043"},
-                look=_what_the_model_does,
+                look=_heeded("#1043"),
                 said="for #1043, where there is an order 1043",
-                hint="The model heeds `Use ...` with the right form in quotation marks",
+                hint="The text 1043, without the #, stands in `orders`. The model heeds `Use ...` with the "
+                "right form in quotation marks",
             ),
             call(
                 "#2043",
                 {"1042", "1043"},
-                look=_what_the_model_does,
+                look=_heeded("#2043"),
                 said="for #2043, which does not exist",
                 hint="Let it `Tell the customer to ...` something, with a full stop at the end",
             ),
@@ -98,10 +103,21 @@ TASKS = (
         cases=(
             call(_calls("a", "b", "c"), [{"id": "a"}], said="for a, b, c with a result for a"),
             call(_calls("a", "b"), [{"id": "b"}, {"id": "a"}], said="for a, b with results for b, a"),
+            call(
+                _calls("a", "b", "c"),
+                [{"id": "b"}],
+                said="for a, b, c with a result for b",
+                hint="Compare the ids: which result came first says nothing",
+            ),
             call(_calls("a", "b"), [], said="for a, b with no result"),
         ),
         wrong=(
             Wrong("not in answered", "in answered", "it gave a, not b, c"),
+            Wrong(
+                'calls if call["id"] not in answered',
+                "calls[len(answered):]",
+                "with a result for b, it gave b, c",
+            ),
             Wrong('[result["id"] for result in results]', "results", "it gave a, b, c, not b, c"),
         ),
     ),

@@ -24,7 +24,11 @@ def may_open(url: str) -> bool:
     return urlsplit(url).hostname == "shop.example"
 
 
-HOST = 'urlsplit(url).hostname == "shop.example"'
+def _answer(value: object) -> bool:
+    """What counts of an answer: whether it is a yes."""
+    return value is True
+
+
 KINDS = {"diary": "private data", "news": "untrusted text", "clock": "nothing", "post": "way out"}
 
 TASKS = (
@@ -32,7 +36,7 @@ TASKS = (
         name="08 can leak",
         ours=can_leak,
         cases=(
-            call(["diary", "news", "post"], KINDS),
+            call(["diary", "news", "post"], KINDS, hint="`kinds[name]` says what a tool is"),
             call(["diary", "post", "clock"], KINDS, hint="Nobody here tells the model to send anything"),
             call(["diary", "news"], KINDS, hint="Told to send it, and no way to do so"),
             call(["news", "post", "clock"], KINDS, hint="There is nothing private to send"),
@@ -47,14 +51,20 @@ TASKS = (
         name="08 may run",
         ours=may_run,
         cases=(
-            call(ask("send_mail", to=poisoned.CUSTOMER, text="Hello."), said="for a mail to the customer"),
+            call(
+                ask("send_mail", to=poisoned.CUSTOMER, text="Hello."),
+                said="for a mail to the customer",
+                hint="Only `True` is a yes",
+            ),
             call(
                 ask("send_mail", to="mira@home.example.evil.example"),
+                look=_answer,
                 said="for a mail to an address like hers",
             ),
-            call(ask("send_mail", text="Hello."), said="for a mail to nobody"),
+            call(ask("send_mail", text="Hello."), look=_answer, said="for a mail to nobody"),
             call(
                 ask("delete_customer", to=poisoned.CUSTOMER),
+                look=_answer,
                 said="for another tool",
                 hint="It is the tool that counts as well",
             ),
@@ -74,6 +84,8 @@ TASKS = (
             call("https://shop.example.count.example/", hint="The name goes on behind shop.example"),
             call("https://count.example/shop.example", hint="The host stands before the first single /"),
             call("https://shop.example@count.example/", hint="What stands before an @ is a user's name"),
+            call("https://workshop.example/", hint="It ends with shop.example, and is another host"),
+            call("https://shop.example:443/refunds", hint="443 is the port; `hostname` leaves it out"),
         ),
         wrong=(
             Wrong(
@@ -86,6 +98,8 @@ TASKS = (
                 'url.split("/")[2].startswith("shop.example")',
                 "shop.example.count.example",
             ),
+            Wrong('hostname == "shop.example"', 'hostname.endswith("shop.example")', "workshop.example"),
+            Wrong("hostname", "netloc", "443 is the port"),
         ),
     ),
 )

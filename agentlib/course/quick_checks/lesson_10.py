@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agentlib.course.quick_checks.task import SmallTask, Wrong, call
+from agentlib.course.quick_checks.task import SmallTask, Words, Wrong, call
 
 
 def check_limit(max_steps: object) -> None:
@@ -22,8 +22,10 @@ def note_is_right(text: str | None) -> bool:
 
 
 def _problem(problem: object) -> str:
-    """Say of an error whether it tells what came."""
-    return "a ValueError" if isinstance(problem, ValueError) else f"{type(problem).__name__}"
+    """Say of which kind an error is."""
+    return Words(
+        "raised ValueError" if isinstance(problem, ValueError) else f"raised {type(problem).__name__}"
+    )
 
 
 NOTE = "Wait first [retry-wait]. Try at most three times [retry-limit]. Pay once [retry-safe]."
@@ -54,9 +56,17 @@ TASKS = (
             call(["[cups] Blue.", "[retry-wait] Wait.", "[cups] Blue."]),
             call(["[a] One.", "[a] One.", "[a] One."], hint="The same passage again is nothing new"),
             call(["[a] One.", 'Nothing found for "b".'], hint="Nothing found is no passage"),
+            call(
+                ["[a] One.", 'Nothing found for "[b]".'], hint="Its bracket does not stand at the beginning"
+            ),
+            call(["[a] One.", "[a] Two."], hint="It is the name in brackets that tells passages apart"),
             call([]),
         ),
-        wrong=(Wrong(' if result.startswith("[")', "", "for (['[a] One.', 'Nothing found for \"b\".'])"),),
+        wrong=(
+            Wrong(' if result.startswith("[")', "", "for (['[a] One.', 'Nothing found for \"b\".'])"),
+            Wrong('result.startswith("[")', '"[" in result', "Its bracket does not stand at the beginning"),
+            Wrong('result.split("]")[0]', "result", "It is the name in brackets"),
+        ),
     ),
     SmallTask(
         name="10 note is right",
@@ -65,11 +75,13 @@ TASKS = (
             call(NOTE, said="for three sentences with a source each"),
             call(None, said="for a file that is not there"),
             call("Wait first [retry-wait].", said="for one sentence"),
+            call(f"{NOTE} So do it.", said="for four sentences", hint="Three, and no more"),
             call(NOTE.replace(" [retry-limit]", ""), said="for a sentence without a source"),
             call("", said="for an empty file"),
         ),
         wrong=(
             Wrong("text is not None and ", "", "for a file that is not there, it raised AttributeError"),
+            Wrong('(".") == 3', '(".") >= 3', "for four sentences"),
             Wrong(' and text.count("[") == 3', "", "for a sentence without a source"),
         ),
     ),

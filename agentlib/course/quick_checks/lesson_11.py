@@ -22,6 +22,11 @@ def judge_errors(verdicts: Sequence[bool], labels: Sequence[bool]) -> tuple[int,
     return pairs.count((True, False)), pairs.count((False, True))
 
 
+def _two(value: Any) -> Any:
+    """What counts of two numbers; a list is as good."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 def _facts(rungs: int, steps: int, *tools: str) -> dict[str, Any]:
     return {"rungs": rungs, "steps": steps, "tools": [*tools]}
 
@@ -53,7 +58,7 @@ TASKS = (
         name="11 pass all",
         ours=pass_all,
         cases=(
-            call(RUNS, 1, said="for 4 cases and k=1"),
+            call(RUNS, 1, said="for 4 cases and k=1", hint="3 of the 4 cases passed in their first run"),
             call(RUNS, 3, said="for 4 cases and k=3", hint="A case counts if its first 3 runs all passed"),
             call([[T, T]], 2, said="for one case and k=2"),
         ),
@@ -66,9 +71,15 @@ TASKS = (
         name="11 judge errors",
         ours=judge_errors,
         cases=(
-            call([T, T, F, F], [T, F, F, T], said="for one error of each kind"),
-            call([T, T, T], [F, F, T], said="for a judge that lets all pass"),
-            call([F, F], [T, F], said="for a judge that refuses all"),
+            call([T, T, F, F], [T, F, F, T], look=_two, said="for one error of each kind"),
+            call(
+                [T, T, T],
+                [F, F, T],
+                look=_two,
+                said="for a judge that lets all pass",
+                hint="First what it let pass, then what it refused",
+            ),
+            call([F, F], [T, F], look=_two, said="for a judge that refuses all"),
         ),
         wrong=(
             Wrong("verdict and not label", "verdict != label", "for one error of each kind"),

@@ -32,13 +32,16 @@ def known_before(paths: Sequence[str]) -> float:
     return Counter(paths).most_common(1)[0][1] / len(paths)
 
 
-def _lines(value: Any) -> str:
+def _lines(value: Any) -> str | None:
     """Say what a pipeline has written down; a generator is as good as a list."""
+    if value is None:
+        return None
     lines = [str(line) for line in value]
     matched = sum("matched with" in line for line in lines)
     return f"{len(lines)} lines, {matched} matched: {lines}"
 
 
+FITS = "Keep only what `same_name` says yes to, and give back a list with one line for each number"
 SMALL = invoices.make_batch("B-31", Random(31), count=10)
 
 TASKS = (
@@ -46,7 +49,7 @@ TASKS = (
         name="12 pipeline",
         ours=pipeline,
         cases=(
-            call(list(SMALL.invoices)[:3], Made(SMALL.tools), look=_lines, said="for 3 invoices"),
+            call(list(SMALL.invoices)[:3], Made(SMALL.tools), look=_lines, said="for 3 invoices", hint=FITS),
             call([SMALL.unmatched], Made(SMALL.tools), look=_lines, said="for one without a payment"),
         ),
         wrong=(
@@ -58,14 +61,31 @@ TASKS = (
         name="12 chosen",
         ours=chosen,
         cases=(
-            call(ask("record_match", payment="P-2"), ["P-1", "P-2"]),
-            call(ask("record_match", payment="P-9"), ["P-1", "P-2"], hint="P-9 is made up"),
-            call(ask("find_payment", invoice="B-31/001"), ["P-1"], hint="It names none"),
-            call(answer("I cannot tell."), ["P-1"], hint="An answer has no input"),
+            call(ask("record_match", payment="P-2"), ["P-1", "P-2"], said="for a reply that names P-2"),
+            call(
+                ask("record_match", payment="P-9"),
+                ["P-1", "P-2"],
+                said="for a reply that names P-9",
+                hint="P-9 is made up",
+            ),
+            call(
+                ask("find_payment", invoice="B-31/001"),
+                ["P-1"],
+                said="for a request to look again",
+                hint="It names none",
+            ),
+            call(answer("P-1, I think."), ["P-1"], said="for an answer", hint="An answer has no input"),
+            call(
+                ask("record_match", payment="P-12"),
+                ["P-1", "P-2"],
+                said="for a reply that names P-12",
+                hint="P-12 is another payment than P-1",
+            ),
         ),
         wrong=(
             Wrong("payment if payment in payments else None", "payment", "P-9"),
             Wrong('.get("input", {})', '["input"]', "it raised KeyError"),
+            Wrong("payment in payments", "str(payment)[:3] in payments", "P-12 is another payment"),
         ),
     ),
     SmallTask(

@@ -46,6 +46,8 @@ def _what_counts(reply: Any) -> Any:
     if not isinstance(reply, dict) or reply.get("type") == "answer":
         return reply
     calls = reply.get("calls", [reply])
+    if ("calls" in reply) != (reply.get("type") == "tools"):
+        return f"calls in a reply of the type {reply.get('type')!r}" if "calls" in reply else reply
     return [{name: one.get(name) for name in ("id", "tool", "input")} for one in calls]
 
 
@@ -75,6 +77,9 @@ TASKS = (
             ),
             Wrong(
                 'message.get("tool_calls") or []', 'message["tool_calls"]', "for a text, it raised KeyError"
+            ),
+            Wrong(
+                '"type": "tools", "calls"', '"type": "tool", "calls"', "calls in a reply of the type 'tool'"
             ),
             Wrong('"id": call["id"], ', "", "for one request"),
         ),

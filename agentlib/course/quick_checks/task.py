@@ -17,7 +17,18 @@ from agentlib.course.running.runner import TOO_LONG, Counter, RunEnded, TimeLimi
 from agentlib.messages import calls_in, is_result
 from agentlib.views.describe import counted
 
-__all__ = ["Judged", "Made", "PlayedCall", "PlayedRun", "SmallTask", "Wrong", "call", "itself", "run"]
+__all__ = [
+    "Judged",
+    "Made",
+    "PlayedCall",
+    "PlayedRun",
+    "SmallTask",
+    "Words",
+    "Wrong",
+    "call",
+    "itself",
+    "run",
+]
 
 SECONDS = 3.0
 """So long all cases of a task together may take."""
@@ -204,10 +215,10 @@ class PlayedCall:
             if not self.raises or isinstance(problem, NotImplementedError):
                 raise
             return {
-                "it": _Words(f"raised {type(problem).__name__}") if self.look is None else self.look(problem)
+                "it": Words(f"raised {type(problem).__name__}") if self.look is None else self.look(problem)
             }
         if self.raises:
-            return {"it": _Words(f"gave {short(value, 80)}")}
+            return {"it": Words(f"gave {short(value, 80)}")}
         if self.changed is not None:
             value = args[self.changed]
         what = "it gave" if self.changed is None else "it left"
@@ -367,7 +378,7 @@ def _fresh(value: Any) -> Any:
     return value.make() if isinstance(value, Made) else copy.deepcopy(value)
 
 
-class _Words(str):
+class Words(str):
     """A text of ours, which is shown without quotation marks."""
 
 
@@ -379,7 +390,7 @@ def _shown(value: Any) -> str:
     """A value in short; a list of words without brackets and marks."""
     if isinstance(value, list) and _is_words(value):
         return ", ".join(value) or "nothing"
-    quoted = isinstance(value, str) and not isinstance(value, _Words)
+    quoted = isinstance(value, str) and not isinstance(value, Words)
     return f'"{short(value, 160)}"' if quoted else short(value, 160)
 
 
