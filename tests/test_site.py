@@ -77,6 +77,18 @@ def test_plots_are_in_the_site_or_not_at_all():
         parse(["site", "x", "--with-plots", "--without-plots"])
 
 
+@pytest.mark.parametrize("solutions", [True, False])
+def test_the_solutions_are_in_the_site_or_left_out_and_grading_is_never_there(solutions, tmp_path):
+    assert parse(["site", "x"]).without_solutions is False
+    assert parse(["site", "x", "--without-solutions"]).without_solutions is True
+    build.copy_files(ROOT, tmp_path / "files", solutions)
+    there = {path.relative_to(tmp_path / "files").as_posix() for path in (tmp_path / "files").rglob("*")}
+    assert {"LICENSE", "notebooks/00_start_here.ipynb", "exercises/ex01_write_the_loop.ipynb"} <= there
+    assert ("solutions/ex01_write_the_loop.ipynb" in there) is solutions
+    assert "agentlib/loop.py" in there  # lessons lead to it
+    assert [path for path in there if "grading" in path or "__pycache__" in path or "tests" in path] == []
+
+
 # --- what is pinned -----------------------------------------------------------------------------------
 
 

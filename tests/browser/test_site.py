@@ -299,6 +299,33 @@ def test_what_was_answered_is_there_after_a_reload(lab_page, address):
     assert said == "True /drive/.agentlib\n"
 
 
+def test_the_player_of_a_lesson_steps_runs_again_and_forks(lab_page, address):
+    page = lab_page.page
+    open_lab(page, address, "notebooks/02_blue_mugs.ipynb")
+    page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+    player = page.locator(".agentlib-player").first
+    player.wait_for(timeout=90_000)
+    player.scroll_into_view_if_needed()
+    player.focus()
+    before = int(player.get_attribute("data-frame"))
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "before => Number(document.querySelector('.agentlib-player').dataset.frame) === before + 2",
+        arg=before,
+    )
+    slider = page.get_by_role("slider", name="max_steps").first
+    slider.focus()
+    slider.press("ArrowLeft")
+    player.locator("summary", has_text="What if").first.click()
+    player.locator("textarea").first.fill('{"type": "answer", "text": "I guess."}')
+    player.get_by_role("button", name="Run on").first.click()
+    page.wait_for_function(
+        "document.querySelector('.agentlib-player').querySelectorAll('.agentlib-run').length === 2",
+        timeout=30_000,
+    )
+
+
 def test_the_self_check_says_what_is_so_in_a_browser(lab_page):
     said = execute(lab_page.page, "from agentlib.course import self_check\nprint(self_check())")
     assert "Everything is here. You can start." in said

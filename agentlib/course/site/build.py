@@ -22,7 +22,7 @@ from agentlib.course.site.pyodide import (
 from agentlib.course.site.start_page import write_start_page
 from agentlib.course.site.wheels import course_wheel, fetch_wheels
 
-__all__ = ["COURSE_DIR", "PLOT_WORDS", "Built", "build_site"]
+__all__ = ["COURSE_DIR", "PLOT_WORDS", "Built", "build_site", "copy_files"]
 
 COURSE_DIR = Path(__file__).resolve().parents[3]
 # The kernel extension is made for one version of Pyodide; versions that stand in `pyproject.toml` too.
@@ -124,7 +124,7 @@ def _build(
         core.mkdir(parents=True)
         for name in CORE:
             shutil.copyfile(pyodide / name, core / name)
-    _copy_files(course_dir, source / "files", solutions)
+    copy_files(course_dir, source / "files", solutions)
     _write_settings(source)
     _jupyterlite(source, site)
     _keep_extensions(site)
@@ -155,7 +155,8 @@ def _build(
     return plots, notes
 
 
-def _copy_files(course_dir: Path, files: Path, solutions: bool) -> None:
+def copy_files(course_dir: Path, files: Path, solutions: bool) -> None:
+    """Copy what the lab shows: notebooks, exercises, the package to read, and the solutions if wanted."""
     folders = ["notebooks", "exercises", *(["solutions"] if solutions else [])]
     for folder in folders:
         shutil.copytree(course_dir / folder, files / folder, ignore=LEFT_OUT)
