@@ -187,6 +187,19 @@ def test_ci_runs_the_same_script_on_every_python():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
+def test_the_site_is_published_only_after_the_tests_of_that_very_site():
+    pages = yaml.safe_load((ROOT / ".github" / "workflows" / "pages.yml").read_text(encoding="utf-8"))
+    steps = pages["jobs"]["publish"]["steps"]
+    build, test = (step["run"] for step in steps if "name" in step)
+    assert 'agentlib site "$RUNNER_TEMP/site" --with-plots' in build
+    assert 'SITE="$RUNNER_TEMP/site"' in test
+    assert "pytest -n 0 tests/browser/test_site.py" in test
+    assert [step["uses"].split("@")[0] for step in steps[-2:]] == [
+        "actions/upload-pages-artifact", "actions/deploy-pages",
+    ]  # fmt: skip
+    assert steps[-2]["with"]["path"] == "${{ runner.temp }}/site"
+
+
 @pytest.mark.parametrize(
     ("system", "ask"),
     [
