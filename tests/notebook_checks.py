@@ -151,9 +151,13 @@ def nothing_is_held_back(notebook: Notebook, path: Path) -> list[str]:
 def predictions_are_not_spoiled(notebook: Notebook, path: Path) -> list[str]:
     """The first output below a **Predict** or a predict(...) is hidden until its cell is run.
 
-    A player may ask by itself.
+    A player may ask by itself. What stands above a hidden output is read first: no assert tells what comes.
     """
     problems, waiting = [], ""
+    for name, cell in cells(notebook, "code"):
+        hidden = cell["metadata"].get("jupyter", {}).get("outputs_hidden")
+        if hidden and re.search(r"^assert ", joined(cell["source"]), re.MULTILINE):
+            problems.append(f"{name} hides its output, and an assert tells it")
     for where, cell in enumerate(notebook["cells"], 1):
         if cell["cell_type"] == "code" and joined(cell["source"]).startswith("predict("):
             waiting = f"cell {where}"

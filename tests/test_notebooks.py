@@ -201,6 +201,11 @@ BAD = [
     ),
     (
         predictions_are_not_spoiled,
+        notebook(asked(), code("assert f() == 3\nf()", display(plain="3"), jupyter={"outputs_hidden": True})),
+        "cell 2 hides its output, and an assert tells it",
+    ),
+    (
+        predictions_are_not_spoiled,
         notebook(asked(), code("def f(): ..."), prose(), code("x", display(plain="1"))),
         "cell 4 shows its output below the prediction of cell 1",
     ),
