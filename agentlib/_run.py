@@ -48,7 +48,8 @@ from agentlib.trace import CLOSING_FAILED, Event, Trace
 __all__ = ["Approve", "Clock", "Memory", "OnEvent", "Run", "RunState", "Stop"]
 
 Memory = Callable[[list[Entry]], list[Entry]]
-Approve = Callable[[Entry], bool]
+Approve = Callable[[Entry], bool | str]
+"""Asked before a risky tool runs. Only True is a yes; a text is a no, and the model reads it."""
 OnEvent = Callable[[Event], None]
 Clock = Callable[[], float]
 
@@ -519,7 +520,7 @@ def _read_memory(memory: Memory, view: list[Entry]) -> list[Entry]:
 
 
 def _ask_person(approve: Approve | None, call: ReadCall) -> str:
-    """Ask whether a risky tool may run; "" = yes. Only True is a yes, and no answer is a no."""
+    """Ask whether a risky tool may run; "" = yes. Only True is a yes; a text is a no with its reason."""
     if approve is None:
         return f"{call.tool} needs a person's yes, and nobody can be asked in this run. It was not run."
     try:
@@ -529,6 +530,9 @@ def _ask_person(approve: Approve | None, call: ReadCall) -> str:
     except BaseException as problem:
         why = words_of(problem)
         return f"{call.tool} needs a person's yes, and asking for it failed: {why}. It was not run."
-    return (
-        "" if yes is True else f"A person was asked whether {call.tool} may run and said no. It was not run."
+    if yes is True:
+        return ""
+    reason = (
+        f', with these words: "{short(yes.strip(), 200)}"' if isinstance(yes, str) and yes.strip() else ""
     )
+    return f"A person was asked whether {call.tool} may run and said no{reason}. It was not run."
