@@ -157,6 +157,21 @@ def test_the_start_page_is_accessible_and_fits(start, scheme, width):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+def test_without_a_part_of_python_the_page_says_what_works_and_tries_again(browser, address):
+    watched = Watched(browser, address)
+    page = watched.page
+    page.context.route("**/python_stdlib.zip", lambda route: route.abort())
+    page.goto(f"{address}/index.html")
+    page.wait_for_selector("body[data-python=missing]", timeout=90_000)
+    assert "The player and the map work" in page.inner_text("#status")
+    page.context.unroute("**/python_stdlib.zip")
+    page.click("#run")
+    page.wait_for_function(
+        "document.getElementById('status').textContent.startsWith('Your loop has run')", timeout=90_000
+    )
+    page.context.close()
+
+
 # --- the lab ------------------------------------------------------------------------------------------
 
 KERNEL = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"

@@ -86,7 +86,15 @@ function restart() {
   start();
 }
 
-async function ask(request) {
+// One after the other: the worker gives one answer at a time.
+let before = Promise.resolve();
+
+function ask(request) {
+  before = before.then(() => askNow(request));
+  return before;
+}
+
+async function askNow(request) {
   if (document.body.dataset.python === "missing") restart();
   try {
     await ready;
