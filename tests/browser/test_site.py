@@ -304,20 +304,34 @@ def test_a_plot_is_a_picture_where_the_site_has_matplotlib_and_else_a_table(lab_
     assert "2 calls read 30 tokens in all" in said
 
 
-def test_what_was_answered_is_there_after_a_reload(lab_page, address):
-    page = lab_page.page
-    imports = "from agentlib.views.quiz import quiz\nfrom agentlib.views.store import data_folder"
-    quiz = f"{imports}\nq = quiz('02_blue_mugs')\n"
-    execute(page, f"{quiz}q.pick([one.right for one in q.questions])")
-    page.wait_for_timeout(2_000)  # the browser writes a moment later
-    open_lab(page, address, "notebooks/00_start_here.ipynb")
-    said = execute(page, f"{quiz}print(q.passed, data_folder())")
-    assert said == "True /drive/.agentlib\n"
+def test_the_self_check_says_what_is_so_in_a_browser(lab_page):
+    said = execute(lab_page.page, "from agentlib.course import self_check\nprint(self_check())")
+    assert "Everything is here. You can start." in said
+    assert "cannot be interrupted" in said
+    assert "keeps no files" not in said
 
 
-def test_the_player_of_a_lesson_steps_runs_again_and_forks(lab_page, address):
-    page = lab_page.page
-    open_lab(page, address, "notebooks/02_blue_mugs.ipynb")
+QUIZ = """from agentlib.views.quiz import quiz
+from agentlib.views.store import data_folder
+q = quiz("02_blue_mugs")
+"""
+
+
+@pytest.fixture(scope="module")
+def opened_again(lab_page: Watched, address: str) -> Any:
+    """The lab, left after a quiz was answered and opened at another lesson, with a new kernel."""
+    execute(lab_page.page, f"{QUIZ}q.pick([one.right for one in q.questions])")
+    lab_page.page.wait_for_timeout(2_000)  # the browser writes a moment later
+    open_lab(lab_page.page, address, "notebooks/02_blue_mugs.ipynb")
+    return lab_page.page
+
+
+def test_what_was_answered_is_there_when_the_lab_is_opened_again(opened_again):
+    assert execute(opened_again, f"{QUIZ}print(q.passed, data_folder())") == "True /drive/.agentlib\n"
+
+
+def test_the_player_of_a_lesson_steps_runs_again_and_forks(opened_again):
+    page = opened_again
     page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
     player = page.locator(".agentlib-player").first
     player.wait_for(timeout=90_000)
@@ -340,10 +354,3 @@ def test_the_player_of_a_lesson_steps_runs_again_and_forks(lab_page, address):
         "document.querySelector('.agentlib-player').querySelectorAll('.agentlib-run').length === 2",
         timeout=30_000,
     )
-
-
-def test_the_self_check_says_what_is_so_in_a_browser(lab_page):
-    said = execute(lab_page.page, "from agentlib.course import self_check\nprint(self_check())")
-    assert "Everything is here. You can start." in said
-    assert "cannot be interrupted" in said
-    assert "keeps no files" not in said
