@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentlib.course.quick_checks.task import SmallTask, Wrong, itself, run
+from agentlib.course.quick_checks.task import SmallTask, Words, Wrong, itself, run
 from agentlib.messages import Entry, answer, ask
 
 
@@ -33,10 +33,10 @@ def _line(name: str, right: int, *also: int, hint: str) -> SmallTask:
 
     def look(value: object) -> str:
         if type(value) is not int:
-            return f"{value!r}, and no line number"
-        return "the faulty one" if value in (right, *also) else f"line {value}"
+            return Words(f"{value!r}, and no line number")
+        return Words("the faulty line" if value in (right, *also) else f"line {value}")
 
-    wrong = Wrong(f"line = {right}", "line = 2", '"line 2", not "the faulty one"')
+    wrong = Wrong(f"line = {right}", "line = 2", "it is line 2, not the faulty line")
     return SmallTask(
         name=name, ours=right, cases=(itself(look, hint=hint, said="your line"),), wrong=(wrong,)
     )
