@@ -158,6 +158,8 @@ def predictions_are_not_spoiled(notebook: Notebook, path: Path) -> list[str]:
         hidden = cell["metadata"].get("jupyter", {}).get("outputs_hidden")
         if hidden and re.search(r"^assert ", joined(cell["source"]), re.MULTILINE):
             problems.append(f"{name} hides its output, and an assert tells it")
+        if tells_first_line(cell):
+            problems.append(f"{name} hides its output, and JupyterLab shows the first line of it")
     for where, cell in enumerate(notebook["cells"], 1):
         if cell["cell_type"] == "code" and joined(cell["source"]).startswith("predict("):
             waiting = f"cell {where}"
@@ -170,6 +172,14 @@ def predictions_are_not_spoiled(notebook: Notebook, path: Path) -> list[str]:
                 problems.append(f"cell {where} shows its output below the prediction of {waiting}")
             waiting = ""
     return problems
+
+
+def tells_first_line(cell: dict[str, Any]) -> bool:
+    """Whether JupyterLab tells what is hidden: in its place it shows the first line of the first output."""
+    if not cell["metadata"].get("jupyter", {}).get("outputs_hidden") or not cell["outputs"]:
+        return False
+    data = cell["outputs"][0].get("data")
+    return data != {} and not joined((data or {}).get("text/plain", "")).startswith("Run this cell")
 
 
 def cell_ids(notebook: Notebook, path: Path) -> list[str]:

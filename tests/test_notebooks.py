@@ -110,6 +110,9 @@ def place(tmp_path):
     return tmp_path / "01_sample.ipynb"
 
 
+NOTHING = {"output_type": "display_data", "data": {}, "metadata": {}}
+
+
 def asked():
     return prose("**Predict:** what comes out?")
 
@@ -120,7 +123,9 @@ GOOD = {
     "an error that is meant": lesson(prose(), code("int('x')", ERROR, tags=["raises-exception"])),
     "predictions": lesson(
         asked(),
-        code("x", display(plain="1"), jupyter={"outputs_hidden": True}),
+        code("x", NOTHING, display(plain="1"), jupyter={"outputs_hidden": True}),
+        asked(),
+        code("tracer(loop)", display(plain="Run this cell to get it."), jupyter={"outputs_hidden": True}),
         asked(),
         code("tracer(loop, predict=True)", display(plain="1")),
         asked(),
@@ -201,7 +206,15 @@ BAD = [
     ),
     (
         predictions_are_not_spoiled,
-        notebook(asked(), code("assert f() == 3\nf()", display(plain="3"), jupyter={"outputs_hidden": True})),
+        notebook(asked(), code("x", display(plain="3"), jupyter={"outputs_hidden": True})),
+        "cell 2 hides its output, and JupyterLab shows the first line of it",
+    ),
+    (
+        predictions_are_not_spoiled,
+        notebook(
+            asked(),
+            code("assert f() == 3\nf()", NOTHING, display(plain="3"), jupyter={"outputs_hidden": True}),
+        ),
         "cell 2 hides its output, and an assert tells it",
     ),
     (

@@ -102,6 +102,7 @@ another_word_for_the_budget = wrong("budget", "letter by letter")(RIGHT, '"budge
 made_up_answer_at_the_budget = wrong("budget", "made up")(
     RIGHT, AT_BUDGET, 'return end("Your parcel is on its way.", "budget limit")'
 )
+budget_of_its_own = wrong("loop", "with a number of its own")(RIGHT, OVER, "coins + cost > 20")
 another_default_budget = wrong("budget", "behind `budget_coins=` in your first line")(
     RIGHT, "budget_coins=20", "budget_coins=50"
 )

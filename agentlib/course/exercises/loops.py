@@ -311,8 +311,15 @@ def _next_history(log: Log, number: int) -> list[Any] | None:
 def _not_asked_again(log: Log, after: str) -> Fault:
     if fault := crash(log):
         return Fault(f"after {after}: {fault.seen}", fault.hint)
+    seen = f"after {after} the model was not asked again; the function returned {what_came_back(log)}"
+    budget = log.scenario.kwargs.get("budget_coins")
+    if budget is not None and log.returned.get("stopped") == "budget limit":
+        return Fault(
+            f"{seen}; its budget was {counted(budget, 'coin')}",
+            "Does your code compare with `budget_coins`, or with a number of its own?",
+        )
     return Fault(
-        f"after {after} the model was not asked again; the function returned {what_came_back(log)}",
+        seen,
         "A result is no end. What has to happen after it, so that the model can read it?",
     )
 
