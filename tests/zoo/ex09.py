@@ -98,6 +98,9 @@ steps_cut_in_two = wrong("begins", "out of sight")(
     RIGHT, READING, "history if len(history) < 4 else [history[0], *history[-3:]]"
 )
 only_the_last_step_shown = wrong("begins", "out of sight")(RIGHT, READING, "last_steps(history, 1)")
+tokens_taken_for_money = wrong("begins", "gives what so many tokens cost")(
+    RIGHT, USD, "if tokens + cost > max_usd:"
+)
 guard_by_the_name_of_the_tool = wrong("begins", "Only the same tool with the same input is a repeat")(
     RIGHT,
     (READING, "history"),
@@ -118,7 +121,7 @@ guard_without_a_note = wrong("past_the_stuck", "nothing tells the model what to 
 steps_of_ex01_as_default = wrong("past_the_stuck", "is 400 if it is not")(
     RIGHT, "max_steps=400", "max_steps=10"
 )
-third_request_ends_the_night = wrong("past_the_stuck", "not flagged")(
+third_request_ends_the_night = wrong("past_the_stuck", "A repeat is no reason to end the night")(
     RIGHT, GUARD, f'{GUARD}\n    return end("repeated call")'
 )
 ends_after_the_flag = wrong("past_the_stuck", "no reason to end")(

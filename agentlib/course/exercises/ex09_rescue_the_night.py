@@ -334,17 +334,24 @@ def _gets_past(log: Log) -> Fault | None:
         meter: Meter = log.facts["meter"]
         looked = sum(call.name == "tools.find_payment" for call in log.calls)
         held_back = len(meter.read) > len(log.tool_runs) + 3
+        hint = None
+        if held_back and not meter.told:
+            hint = (
+                "Your guard runs no repeat, but nothing tells the model what to do now. What has to stand "
+                "last in what it reads, so that it flags the invoice?"
+            )
+        elif len(meter.read) < MAX_STEPS and "repeat" in str(log.returned.get("stopped")).lower():
+            hint = (
+                "A repeat is no reason to end the night: give it a result without running it, tell the model "
+                "in a note to flag the invoice, and go on."
+            )
         return (
             _too_early(log)
             or _out_of_sight(log)
             or Fault(
                 f"{stuck} has no payment; it was not flagged. find_payment ran {times(looked)}; "
                 f"{_how_it_ended(log)}",
-                "Your guard runs no repeat, but nothing tells the model what to do now. What has to stand "
-                "last "
-                "in what it reads, so that it flags the invoice?"
-                if held_back and not meter.told
-                else None,
+                hint,
             )
         )
     flags = [run for run in ledger.unasked if run.startswith("flag_invoice") and stuck in run]
@@ -439,17 +446,16 @@ def _too_early(log: Log) -> Fault | None:
     """The run ended by itself as stopped, though all of its limits left room for more."""
     meter: Meter = log.facts["meter"]
     stopped = log.returned.get("stopped")
-    if not isinstance(stopped, str) or not LIMIT.search(stopped.lower()) or not meter.read:
+    if not isinstance(stopped, str) or not LIMIT.search(stopped.lower()):
         return None
-    next_tokens = meter.tokens + 2 * meter.read[-1]
+    next_tokens = meter.tokens + 2 * sum(meter.read[-1:])
     if len(meter.read) >= MAX_STEPS or next_tokens > MAX_TOKENS or PRICE.usd(next_tokens) > MAX_USD:
         return None
     hint = "What do you hand to `estimate_tokens`: what the model reads in this call, or more?"
     if re.search("cost|usd|money|price|dollar", stopped.lower()):
         hint = (
             "`PRICE.usd(tokens)` gives what so many tokens cost, in USD: 3 USD are for a million. What do "
-            "you "
-            "compare with max_usd?"
+            "you compare with max_usd?"
         )
     if "step" in stopped.lower():
         hint = (
