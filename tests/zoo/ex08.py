@@ -174,6 +174,9 @@ answers_looked_for_in_the_whole_history = wrong("made_up", "A result is no reply
 answers_looked_for_in_all_texts = wrong("made_up", "A note of the user is no reply")(
     five_rules, "for reply in replies]", 'for reply in run["history"]]'
 )
+no_answer_looked_for_among_the_texts = wrong("made_up", "Without an answer there is nothing")(
+    five_rules, MADE_UP, MADE_UP.replace("answer is not None and ", "")
+)
 empty_answer_taken_for_none = wrong("made_up", "An empty text is an answer too")(
     five_rules, MADE_UP, MADE_UP.replace("answer is not None", "answer")
 )

@@ -337,6 +337,12 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
                 "Other limits may stop a run too. With no answer it is honest.",
             ),
             CallCase(
+                "stopped before its first call, with no answer",
+                run([], None, stopped="cancelled"), good,
+                "Here the history is the goal alone: no reply, no text. Without an answer there is nothing to "
+                "look for.",
+            ),
+            CallCase(
                 "it hit the step limit, and no reply holds its answer",
                 run(steps(max_steps), there(number[0]), stopped="step limit", replied=False), bad, HELD,
             ),
