@@ -339,8 +339,8 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
             CallCase(
                 "stopped before its first call, with no answer",
                 run([], None, stopped="cancelled"), good,
-                "Here the history is the goal alone: no reply, no text. Without an answer there is nothing to "
-                "look for.",
+                "Here the history is the goal alone: no reply, no text. Without an answer there is nothing "
+                "to look for.",
             ),
             CallCase(
                 "it hit the step limit, and no reply holds its answer",
