@@ -7,8 +7,9 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
+from decimal import Decimal
 from enum import Enum
-from numbers import Integral
+from numbers import Integral, Real
 from types import SimpleNamespace
 from typing import Any, TypeGuard
 
@@ -17,6 +18,7 @@ __all__ = [
     "MAX_DIGITS",
     "copy_plain",
     "describe",
+    "exact_number",
     "is_number",
     "json_ready",
     "json_text",
@@ -94,6 +96,13 @@ def whole_number(name: str, value: object, minimum: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
         raise ValueError(f"{name} is a whole number from {minimum} up, but was {describe(value)}.")
     return value
+
+
+def exact_number(digits: str) -> float:
+    """Read a number with a point: as a float, or as a whole number that no float holds, such as a long id."""
+    number, exact = float(digits), Decimal(digits)
+    is_long = number.is_integer() and Decimal(repr(number)) != exact == int(exact)
+    return int(exact) if is_long else number
 
 
 # --- files of lines -----------------------------------------------------------------------------------
@@ -265,9 +274,11 @@ def _plainer(value: Any, kind: type, notes: list[str]) -> Any:
     for method, options in _OWN_FORMS:
         if hasattr(kind, method):
             try:
-                return getattr(value, method)(**options)
+                form = getattr(value, method)(**options)
             except TypeError:  # another method of that name
                 continue
+            # NumPy's longest numbers give themselves.
+            return float(form) if type(form) is kind and isinstance(form, Real) else form
     if hasattr(kind, "keys") and hasattr(kind, "__getitem__"):  # such as rows of sqlite3
         return {key: value[key] for key in value.keys()}  # noqa: SIM118  to go through it may give its values
     if isinstance(value, (Sequence, Set, ValuesView)):

@@ -6,10 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from agentlib._history import History
-from agentlib._json import whole_number
+from agentlib._json import copy_plain, whole_number
 from agentlib.costs import Usage, entry_tokens, text_tokens, tokens_for
 from agentlib.memory import MIN_CHARS, trim
 from agentlib.messages import (
@@ -56,6 +55,9 @@ Clock = Callable[[], float]
 MAX_RESULT_CHARS = 20_000
 """A longer tool result is cut to so many characters (about 5,000 tokens) unless the caller says otherwise."""
 
+ENTRY_DEPTH = 10
+"""A history is nested deeper than a result by so many levels, and by the frame of what a provider sent."""
+
 CLOSING_NOTE = "No more tools can be used. Answer now from what you know, and say what is missing."
 
 ENDED = "the run ended before it was this request's turn."
@@ -85,15 +87,7 @@ class Run:
     trace: Trace
     closing: bool = False
 
-    history: list[Entry] = field(init=False, compare=False)
-    _entries: list[Entry] = field(default_factory=list, compare=False)
-
-    def __getattr__(self, name: str) -> Any:
-        """Copy the history when it is first asked for: the record itself belongs to the trace, too."""
-        if name != "history":
-            raise AttributeError(f"A Run has no {name!r}.")
-        vars(self)["history"] = copy.deepcopy(self._entries)
-        return self.history
+    history: list[Entry] = field(default_factory=list, compare=False)
 
     def __repr__(self) -> str:
         return (
@@ -395,7 +389,7 @@ class RunState:
                     coins=progress.coins,
                     trace=Trace(tuple(self.events), self.about),
                     closing=self.closing and self.answer is not None,
-                    _entries=self.history.entries,
+                    history=copy_plain(self.history.entries, depth=-ENTRY_DEPTH),
                 )
 
     def _finish(self) -> None:

@@ -172,7 +172,7 @@ def call_model(model: ModelFunction, history: list[Entry], request: ModelRequest
 
 def user(text: str) -> Entry:
     """Make a user entry."""
-    return {"role": "user", "text": whole(text)}
+    return {"role": "user", "text": whole(str.__str__(text))}
 
 
 def ask(tool: str, /, **input: Any) -> Entry:

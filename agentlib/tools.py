@@ -286,7 +286,19 @@ def _bound_names(function: Any) -> set[str]:
                 bound |= (
                     inspect.signature(behind).parameters.keys() - inspect.signature(one).parameters.keys()
                 )
+        with suppress(TypeError, ValueError):
+            bound |= _given_by_wrapper(one)
     return bound
+
+
+def _given_by_wrapper(function: Any) -> set[str]:
+    """List the parameters that a wrapper does not take, and so gives itself; none if it takes any."""
+    if not hasattr(function, "__wrapped__") or hasattr(function, "__signature__"):
+        return set()
+    own = inspect.signature(function, follow_wrapped=False).parameters
+    if any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in own.values()):
+        return set()
+    return set(inspect.signature(function).parameters) - own.keys()
 
 
 def _expected(hint: Any, default: Any) -> tuple[Any, "FieldInfo | None"]:

@@ -53,7 +53,8 @@ class Event(NamedTuple):
                  entry: in a watched loop, the tool and the input that the loop really gave to it.
       "result"   entry: the result as it was recorded. ran: the tool's function was called.
                  text: "" or why the tool was not asked ("not run") or that no model can mend it ("fatal");
-                 in a watched loop "raised", whatever the loop made of it.
+                 in a watched loop "raised", whatever the loop made of it, and id: the place of its "act", if
+                 that tool was begun once more before it came to its end.
       "note"     entry: a user entry that the loop added.
       "history"  entries, read: a watched loop's history now is its first `entries` entries and then `read`.
       "line"     line: the line of the watched function that is about to run.
@@ -197,6 +198,8 @@ class Trace:
         """Give the request (id, tool, input) that event `number`, an "act" or a "result", belongs to."""
         event = self.events[number]
         if self.watched:  # a loop may give its tools another input than the model asked for
+            if event.id:
+                return {"id": "", **(self.events[int(event.id)].entry or {})}
             name = event.text if event.kind == "act" else (event.entry or {}).get("tool")
             for place in range(number, -1, -1):
                 earlier = self.events[place]

@@ -28,9 +28,10 @@ def retrying(
 
     Worth another try: too many requests (429), a server that fails (5xx) or gave no answer in time, a
     connection that dropped. Nothing else is: what was refused once is refused again.
-    A wait doubles each time and is drawn between half of it and all of it, so that many programs that failed
-    together do not come back together. What the provider asks for in `Retry-After` is kept to. A wait that is
-    longer than max_wait_seconds, or than the time that is left until the run's deadline, is not begun.
+    A wait doubles each time, up to max_wait_seconds, and is drawn between half of it and all of it, so that
+    many programs that failed together do not come back together. What the provider asks for in `Retry-After`
+    is kept to; if that is longer than max_wait_seconds, or a wait is longer than the time that is left until
+    the run's deadline, it is not begun.
     Each attempt that failed is an event in the run's trace; what it cost counts, so a budget may end the run.
     random: draws the waits; give one with a seed to get the same ones again. clock, sleep: in seconds.
     Raises ValueError if `attempts` is not a whole number from 1 up, or if the model's own client tries again
@@ -45,12 +46,13 @@ def retrying(
     draw = (random or random_module.Random()).uniform
 
     def call(history: list[Entry], request: ModelRequest) -> Any:
-        began = clock()
+        began, longest = clock(), first_wait_seconds
         for attempt in range(1, attempts + 1):
             try:
                 return call_model(model, history, request)
             except (ProviderError, ConnectionError, TimeoutError) as problem:
-                wait = first_wait_seconds * 2 ** (attempt - 1) * draw(0.5, 1.0)
+                wait = min(longest, max_wait_seconds) * draw(0.5, 1.0)
+                longest *= 2
                 wait = max(wait, getattr(problem, "retry_after_seconds", None) or 0.0)
                 left = max_wait_seconds
                 if request.seconds_left is not None:

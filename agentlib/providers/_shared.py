@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeGuard
 
+from agentlib._json import exact_number
 from agentlib._platform import HERE, NO_REAL_MODEL
 from agentlib.errors import ProviderError
 from agentlib.messages import (
@@ -253,7 +254,8 @@ class Adapter(ABC):
             raise ProviderError(
                 self.provider, f"the response holds no reply: {short(body, 300)}", usage=usage
             )
-        text, requests, refused = self.read_items(response.items)
+        kept = raw(self.api, response.items)
+        text, requests, refused = self.read_items(kept["items"])
         if response.problem and not (response.cut_off and requests):
             words = f"{response.problem}. It began: {short(text, 1_000)!r}"
             raise ProviderError(self.provider, words, text=text, usage=response.usage)
@@ -262,7 +264,7 @@ class Adapter(ABC):
         reply = make_reply(text, requests, response.usage)
         if refused:
             reply["refused"] = True
-        return {**reply, "raw": raw(self.api, response.items)}
+        return {**reply, "raw": kept}
 
     @abstractmethod
     def usage_from(self, given: Entry) -> Entry | None:
@@ -444,7 +446,7 @@ def read_request(id: object, tool: object, arguments: object) -> Entry:
     if isinstance(arguments, str) or arguments is None:
         text = arguments or ""
         try:
-            read = json.loads(text) if text.strip() else None
+            read = json.loads(text, parse_float=exact_number) if text.strip() else None
             request["input"] = {} if read is None else read  # a tool without arguments
         except (ValueError, RecursionError) as wrong:
             request["problem"] = f"its arguments are no JSON that can be read ({wrong})"
@@ -459,8 +461,10 @@ def not_whole(request: Entry, why: str) -> Entry:
 def arguments_text(given: object, request: Request) -> str:
     """Give the arguments of a request as JSON text: as they came, unless no provider would take them so."""
     try:
-        if isinstance(given, str) and json.loads(given, parse_constant=float) == request.input:
-            return given
+        if isinstance(given, str):
+            read = json.loads(given, parse_float=exact_number, parse_constant=float)
+            if read == request.input:
+                return given
     except (ValueError, RecursionError):
         pass
     return json_text(request.input)

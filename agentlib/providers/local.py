@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agentlib._json import whole_number
+from agentlib._json import exact_number, whole_number
 from agentlib._platform import HERE, NO_REAL_MODEL
 from agentlib.errors import ProviderError
 from agentlib.messages import Entry, ModelFunction, ModelRequest, calls_in, describe, json_text, short
@@ -263,7 +263,7 @@ def reply_from(body: Entry) -> Entry:
 def _read(written: str, why: str) -> Entry:
     """Read what the model has written. why: what is wrong with it if it is no JSON object."""
     try:
-        reply: Any = json.loads(written)
+        reply: Any = json.loads(written, parse_float=exact_number)
     except (ValueError, RecursionError):
         reply = None
     if isinstance(reply, dict):

@@ -66,7 +66,7 @@ class FollowedHistory:
             (name, value)
             for variables in self._nearest()
             for name, value in variables.items()
-            if isinstance(value, _LISTS)
+            if _is_list(value)
         ]
         # A function inside the loop may know it by another name than the loop itself.
         names = [name for name, value in lists if value is given]
@@ -74,7 +74,8 @@ class FollowedHistory:
             self.names, self._before = names, []
             return
         entries = _as_list(given)
-        ends = [(name, len(value)) for name, value in lists if self._is_end(entries, value)]
+        own = [(name, _as_list(value)) for name, value in lists]
+        ends = [(name, len(value)) for name, value in own if self._is_end(entries, value)]
         longest = max((length for _, length in ends), default=0)
         if longest:
             self.names = [name for name, length in ends if length == longest]
@@ -85,13 +86,13 @@ class FollowedHistory:
                 [],
             )  # else the model reads a shortened form of what is known already
 
-    def _is_end(self, entries: list[Any], value: Any) -> bool:
+    def _is_end(self, entries: list[Any], value: list[Any]) -> bool:
         if not 0 < len(value) <= len(entries):
             return False
         # A list that does not begin with the goal may be at the end by chance.
         if len(value) < len(entries) and not self.begins_with_goal(value):
             return False
-        return _equal(entries[len(entries) - len(value) :], list(value))
+        return _equal(entries[len(entries) - len(value) :], value)
 
     def now(self) -> Sequence[Any] | None:
         """Give the loop's own list as it is at this moment; None = not known."""
@@ -105,10 +106,10 @@ class FollowedHistory:
         """Give the list if it is one of these variables."""
         for name in self.names:
             value = variables.get(name)
-            if isinstance(value, _LISTS):
-                return list(value) if isinstance(value, deque) else value
+            if _is_list(value):
+                return _plain_list(value)
         if self._given is None:
-            return next(filter(self.begins_with_goal, variables.values()), None)
+            return next(map(_plain_list, filter(self.begins_with_goal, variables.values())), None)
         return None
 
     def _nearest(self) -> Iterator[Entry]:
@@ -127,10 +128,10 @@ class FollowedHistory:
 
     def begins_with_goal(self, value: Any) -> bool:
         """True for a list that has the goal in one of its first three entries."""
-        return isinstance(value, list) and any(
+        return issubclass(type(value), list) and any(
             type(part) is str and type(self.goal) is str and self.goal in part[: FAR_IN + len(self.goal)]
-            for entry in value[:3]
-            if isinstance(entry, dict)
+            for entry in list.__getitem__(value, slice(3))
+            if issubclass(type(entry), dict)
             for part in islice(dict.values(entry), 20)
         )
 
@@ -199,10 +200,19 @@ class FollowedHistory:
         return len(read), sum(map(_tokens, read)), None if read == self.entries else read
 
 
+def _is_list(value: Any) -> bool:
+    return issubclass(type(value), _LISTS)  # isinstance() would ask the value itself what it is
+
+
+def _plain_list(value: Any) -> Sequence[Any]:
+    return value if type(value) is list or type(value) is tuple else _as_list(value)
+
+
 def _as_list(given: Any) -> list[Any]:
     """List the entries of whatever a loop gives to its model; what is no list counts as one entry."""
-    if isinstance(given, _LISTS):
-        return list(given)
+    for base in _LISTS:
+        if issubclass(type(given), base):
+            return list(base.__iter__(given))  # not its own way to be gone through
     return [] if given is None else [given]
 
 
@@ -228,7 +238,7 @@ def _same_at_start(one: list[Any], other: list[Any]) -> int:
 
 def _tokens(entry: Any) -> int:
     """Estimate the tokens of one entry; one in a shape of its own counts by its JSON text."""
-    if isinstance(entry, dict) and not entry.keys().isdisjoint(("text", "type", "result")):
+    if type(entry) is dict and not entry.keys().isdisjoint(("text", "type", "result")):
         try:
             return entry_tokens(entry)
         except Exception:

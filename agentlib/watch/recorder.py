@@ -301,16 +301,30 @@ class Recorder:
         def watched(*args: Any, **kwargs: Any) -> Any:
             with self.lines.outside:
                 self.look()
-                self.note("act", text=name, entry={"tool": name, "input": input_of(args, kwargs)})
+                begun = {"tool": name, "input": input_of(args, kwargs)}
+                self.note("act", text=name, entry=begun)
                 try:
                     result = function(*args, **kwargs)
                 except BaseException as problem:
-                    self.note("result", entry=_result(name, _raised(problem)), ran=True, text="raised")
+                    entry, id = _result(name, _raised(problem)), self.place_of(begun)
+                    self.note("result", entry=entry, id=id, ran=True, text="raised")
                     raise
-                self.note("result", entry=_result(name, plain_form(result)), ran=True)
+                self.note(
+                    "result", entry=_result(name, plain_form(result)), id=self.place_of(begun), ran=True
+                )
                 return result
 
         return watched
+
+    def place_of(self, begun: Entry) -> str:
+        """Say where a tool was begun, unless it was the last one of its name: in threads it may not be."""
+        for place in range(len(self.events) - 1, -1, -1):
+            event = self.events[place]
+            if event.kind == "act" and event.text == begun["tool"]:
+                if event.entry is begun:
+                    return ""
+                break
+        return next(str(place) for place, event in enumerate(self.events) if event.entry is begun)
 
 
 class _Shown:

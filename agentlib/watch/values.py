@@ -90,11 +90,18 @@ class _Kept:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, value: Any, held: Entry) -> None:
+    def __init__(self, value: Any, held: Any) -> None:
         self.value, self.held = value, held
 
     def __eq__(self, other: object) -> bool:
-        return other is self.value and self.held == attributes(other)
+        return other is self.value and self.held == _held(other)
+
+
+def _held(value: Any) -> Any:
+    """Give what an object holds, one of a class of somebody's own dicts and lists too."""
+    if issubclass(type(value), dict):
+        return dict(dict.items(value))
+    return list(list.__iter__(value)) if issubclass(type(value), list) else attributes(value)
 
 
 def kept(value: Any, parents: tuple[int, ...] = (), objects: int = 0) -> Any:
@@ -107,9 +114,12 @@ def kept(value: Any, parents: tuple[int, ...] = (), objects: int = 0) -> Any:
         return value
     inside = (*parents, id(value))
     if issubclass(kind, dict):
-        return {key: kept(item, inside, objects) for key, item in dict.items(value)}
+        held: Any = {key: kept(item, inside, objects) for key, item in dict.items(value)}
+        # A class may have an `__eq__` of its own, which Python would ask first.
+        return held if kind is dict else _Kept(value, held)
     if issubclass(kind, list):
-        return [kept(item, inside, objects) for item in list.__iter__(value)]
+        held = [kept(item, inside, objects) for item in list.__iter__(value)]
+        return held if kind is list else _Kept(value, held)
     if issubclass(kind, tuple):
         return tuple(kept(item, inside, objects) for item in tuple.__iter__(value))
     if issubclass(kind, set):
@@ -135,10 +145,11 @@ def _opened(value: Any, parents: tuple[int, ...], objects: int) -> Any:
         return value
     inside = (*parents, id(value))
     kind = type(value)
-    if kind is dict:
-        return {key: _opened(item, inside, objects) for key, item in value.items()}
-    if kind is list or kind is tuple:
-        return [_opened(item, inside, objects) for item in value]
+    if issubclass(kind, dict):
+        return {key: _opened(item, inside, objects) for key, item in dict.items(value)}
+    if issubclass(kind, list) or kind is tuple:
+        base = list if issubclass(kind, list) else tuple
+        return [_opened(item, inside, objects) for item in base.__iter__(value)]
     held = attributes(value) if objects < MAX_OBJECTS else {}
     return {name: _opened(item, inside, objects + 1) for name, item in held.items()} or value
 

@@ -1,12 +1,15 @@
 """A fork gives each outcome again as it came, matched by its request, and runs nothing that has been run."""
 
 import functools
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from agentlib import answer, ask, ask_together, run_agent, stops, tool
 from agentlib.errors import FatalToolError, ToolError, UnrunError
 from agentlib.models import RecordingModel, ScriptedModel
+from agentlib.trace import Trace
 from agentlib.watch import watch
 from agentlib.watch.what_if import fork
 
@@ -423,3 +426,63 @@ def test_a_model_that_wants_to_know_more_than_the_history_is_told():
     forked = fork(run_agent, Model, tools, "Goal", trace, 2, result="changed", max_steps=2, closing_call=True)
     assert told == [True, True, False]
     assert results(forked)[:2] == ["seen", "changed"]
+
+
+def in_threads(model, tools, goal):
+    """A loop that runs the requests of a reply at the same time; they end in the other order."""
+    history = [{"role": "user", "text": goal}]
+    while True:
+        reply = model(history)
+        history.append({"role": "model", **reply})
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "stopped": "answered"}
+        with ThreadPoolExecutor(3) as pool:
+            done = [pool.submit(tools[call["tool"]], **call["input"]) for call in reply["calls"]]
+        history += [{"role": "tool", "tool": "book", "result": one.result()} for one in done]
+
+
+@pytest.mark.parametrize("seat_that_is_taken", [0, 1, 2])
+def test_tools_that_ran_at_the_same_time_get_their_own_outcomes_again(seat_that_is_taken):
+    ran = []
+    gone = [threading.Event() for _ in range(4)]
+    gone[3].set()
+
+    def book(seat):
+        gone[seat + 1].wait(5)
+        ran.append(seat)
+        gone[seat].set()
+        return {"error": "taken"} if seat == seat_that_is_taken else {"booked": seat}
+
+    together = ask_together(*(ask("book", seat=seat) for seat in range(3)))
+    make = lambda: ScriptedModel([together, answer("end")])  # noqa: E731
+    trace = watch(in_threads, make(), {"book": book}, "Goal")
+    ran.clear()
+    forked = fork(in_threads, make, {"book": book}, "Goal", trace, 2, reply=answer("other"))
+    assert forked.history_after(len(forked))[:5] == trace.history_after(len(trace))[:5]
+    assert (forked.answer, ran) == ("other", [])
+
+
+def test_a_tool_that_was_run_inside_another_run_of_it_gets_its_own_outcome_again(tmp_path):
+    ran = []
+
+    def nested(model, tools, goal):
+        history = [{"role": "user", "text": goal}]
+
+        def count(depth):
+            return 1 if depth == 0 else 1 + tools["look"](depth - 1)
+
+        calls["look"] = count
+        history += [model(history), {"role": "tool", "result": tools["look"](2)}]
+        return {"answer": model(history)["text"], "stopped": "answered"}
+
+    calls = {}
+
+    def look(depth):
+        ran.append(depth)
+        return calls["look"](depth)
+
+    make = lambda: ScriptedModel([ask("look", depth=2), answer("end")])  # noqa: E731
+    trace = Trace.load(watch(nested, make(), {"look": look}, "Goal").save(tmp_path / "trace.jsonl"))
+    ran.clear()
+    forked = fork(nested, make, {"look": look}, "Goal", trace, 2, reply=answer("other"))
+    assert (results(forked), ran) == ([3], [])

@@ -50,6 +50,22 @@ def test_a_changed_trace_leaves_the_history_as_it_was():
     assert run.history == history
 
 
+def test_a_trace_that_is_changed_first_leaves_the_history_as_it_was():
+    run, other = a_run(), a_run()
+    for event in run.trace:
+        if event.entry is not None:
+            spoil(event.entry)
+    assert run.history == other.history
+
+
+def test_a_goal_of_a_class_of_its_own_is_plain_text_in_the_history():
+    class Goal(str):
+        pass
+
+    run = run_agent(ScriptedModel([answer("done")]), {}, Goal("Count."))
+    assert [type(run.history[0]["text"]), type(run.trace.events[0].entry["text"])] == [str, str]
+
+
 def test_what_a_trace_gives_is_not_the_runs_history_either():
     run = a_run()
     history = copy.deepcopy(run.history)

@@ -10,7 +10,10 @@ import pytest
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from agentlib import tool
+from agentlib import answer, run_agent, tool
+from agentlib._json import exact_number
+from agentlib.models import ScriptedModel
+from agentlib.providers import openai
 from agentlib.tools import read_tools, run_tool
 
 
@@ -157,3 +160,32 @@ def test_a_long_whole_number_with_a_point_loses_no_digit(digits):
         return str(n)
 
     assert run_tool(read_tools([take]), "take", f'{{"n": {digits}.0}}').result == digits
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [("9007199254740993.0", "9007199254740993"), ("1234567890123456789.0", "1234567890123456789"),
+     ("1.234567890123456789e18", "1234567890123456789"), ("3.0", "3"), ("1e22", "1" + "0" * 22)],
+)  # fmt: skip
+def test_a_long_id_with_a_point_keeps_its_digits_on_the_way_from_a_provider(written, wanted):
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": f'{{"id": {written}}}'}}
+    body = {"choices": [{"finish_reason": "tool_calls", "message": {"content": None, "tool_calls": [call]}}]}
+    reply = openai.reply_from(body)
+
+    def look(id: int) -> str:
+        """Look."""
+        return str(id)
+
+    run = run_agent(ScriptedModel([reply, answer("done")]), [look], "Goal")
+    assert run.history[2]["result"] == wanted
+    sent = openai.messages_from(run.history)[1]
+    assert sent["tool_calls"][0]["function"]["arguments"] == f'{{"id": {written}}}'
+
+
+@pytest.mark.parametrize(
+    "written", ["3.5", "0.1", "1e400", "1e-400", "9007199254740993.5", "1e300", "1e-9999999"]
+)
+def test_what_is_no_whole_number_is_none_from_a_provider_either(written):
+    number = exact_number(written)
+    assert type(number) is float
+    assert number == float(written)

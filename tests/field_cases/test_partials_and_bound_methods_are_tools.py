@@ -216,6 +216,18 @@ def test_a_wrapper_may_have_words_of_its_own_or_none():
     )
 
 
+def test_what_a_wrapper_gives_itself_is_not_offered_and_cannot_be_overwritten():
+    @functools.wraps(weather)
+    def with_key(city: str) -> str:
+        return weather("k", city)
+
+    for function in (with_key, copied(with_key), functools.partial(with_key)):
+        made = tool(function)
+        assert list(made.schema["properties"]) == ["city"]
+        assert run_with(function, city="Bonn") == weather("k", "Bonn")
+        assert run_with(function, city="Bonn", key="mine")["error"] == "invalid_input"
+
+
 def test_a_partial_method_is_a_tool_too():
     (made,) = read_tools([Shop().only_first]).values()
     assert (made.description, made.schema["properties"]) == ("Count a shelf.", {})

@@ -128,6 +128,8 @@ PLAIN = {
     "an int of numpy": (numpy.int64(7), 7),
     "a small int of numpy": (numpy.uint8(200), 200),
     "a float of numpy": (numpy.float32(0.5), 0.5),
+    "a long float of numpy": (numpy.longdouble(0.5), 0.5),
+    "long floats of numpy": (numpy.array([0.5, 2], dtype=numpy.longdouble), [0.5, 2.0]),
     "a truth of numpy": (numpy.bool_(True), True),
     "a text of numpy": (numpy.str_("a"), "a"),
     "a day of numpy": (numpy.datetime64("2026-01-02"), "2026-01-02"),

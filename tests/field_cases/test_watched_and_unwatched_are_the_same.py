@@ -253,6 +253,75 @@ def test_no_method_of_a_value_is_called_by_a_look(make):
     assert_same(holding)
 
 
+def _counted(kind):
+    """Make a class of dicts or lists that counts how often anybody asks it anything."""
+
+    def counting(name):
+        def asked(self, *args):
+            asks[0] += 1
+            return getattr(kind, name)(self, *args)
+
+        return asked
+
+    asks = [0]
+    names = {"__eq__", "__iter__", "__len__", "__getitem__", "__contains__", "items", "keys", "values", "get",
+             "copy", "__repr__"}  # fmt: skip
+    own = {name: counting(name) for name in names if hasattr(kind, name)}
+    return type(f"Counted{kind.__name__}", (kind,), {**own, "__hash__": None}), asks
+
+
+@pytest.mark.parametrize("kind", [dict, list])
+def test_no_method_of_an_entry_or_of_the_history_is_called_by_a_look(kind):
+    def asked(model, tools, goal):
+        made, asks = _counted(kind)
+        first = {"role": "user", "text": goal}
+        history = [made(first)] if kind is dict else made([first])
+        beside = [made()]
+        history.append(model(history))
+        beside.append(2)
+        history.append(model(history))
+        return asks[0]
+
+    assert assert_same(asked) == 0
+
+
+def test_a_history_of_a_class_of_ones_own_is_followed():
+    def loop(model, tools, goal):
+        history = _counted(list)[0]([_counted(dict)[0](role="user", text=goal)])
+        history.append(model(history))
+        list.__getitem__(history, 0)["text"] = "changed"
+        return model(history)["text"]
+
+    trace = watch(loop, ScriptedModel([ask("look"), answer("end")]), {}, "Goal")
+    assert [history[0]["text"] for history in trace.histories()] == ["Goal", "changed"]
+
+
+class Proxy:
+    """Says that it is of another class, as stand-ins do in tests and for what is loaded late."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.asked = 0
+
+    @property
+    def __class__(self):
+        self.asked += 1
+        return self.kind
+
+
+@pytest.mark.parametrize("kind", [dict, list, str, int])
+def test_what_claims_to_be_of_another_class_does_no_harm(kind):
+    def holding(model, tools, goal):
+        proxy = Proxy(kind)
+        several = [proxy, {"in": proxy}]
+        history = [{"role": "user", "text": goal}]
+        model(history)
+        later = several[0]
+        return later.asked
+
+    assert assert_same(holding) == 0
+
+
 def test_what_a_loop_lets_go_is_gone_by_its_next_line():
     class Thing:
         pass

@@ -94,6 +94,16 @@ def test_a_blank_text_between_the_blocks_is_not_sent_since_it_is_refused():
     assert sent_back(body, anthropic)["content"] == [tool_use]
 
 
+def test_half_a_character_is_mended_and_all_that_stands_beside_it_goes_back():
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    text = {"type": "text", "text": "half \ud83d"}
+    request = {"type": "tool_use", "id": "t1", "name": "look", "input": {"key": "\ud83d"}}
+    reply = anthropic.reply_from({"content": [thinking, text, request], "stop_reason": "tool_use"})
+    # A hand-written loop keeps what its model gives.
+    sent = anthropic.messages_from([user("Goal"), {**reply, "role": "model"}])[1]["content"]
+    assert sent == [thinking, {**text, "text": "half \ufffd"}, {**request, "input": {"key": "\ufffd"}}]
+
+
 def test_reasoning_and_calls_of_the_responses_interface_go_back_in_their_order():
     api = openai.Responses()
     output = [

@@ -142,6 +142,13 @@ def test_waits_lie_between_half_and_all_of_what_doubles_and_come_again_with_the_
         assert all(full / 2 <= wait <= full for wait, full in zip(waits(seed), (1, 2, 4), strict=True))
 
 
+@pytest.mark.parametrize("attempts", [8, 1_100])
+def test_waits_grow_to_the_longest_and_all_attempts_are_made(retried, time, attempts):
+    model = retried(*[BUSY] * (attempts - 1), answer("North."), attempts=attempts, max_wait_seconds=20)
+    assert run_agent(model, TOOLS, "Goal").answer == "North."
+    assert time.slept == [1, 2, 4, 8, 16] + [20] * (attempts - 6)
+
+
 def _always(problem):
     def model(history):
         raise problem
