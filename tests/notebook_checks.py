@@ -178,8 +178,7 @@ def tells_first_line(cell: dict[str, Any]) -> bool:
     """Whether JupyterLab tells what is hidden: in its place it shows the first line of the first output."""
     if not cell["metadata"].get("jupyter", {}).get("outputs_hidden") or not cell["outputs"]:
         return False
-    data = cell["outputs"][0].get("data")
-    return data != {} and not joined((data or {}).get("text/plain", "")).startswith("Run this cell")
+    return cell["outputs"][0].get("data") not in ({}, {"text/plain": ""}, {"text/plain": []})
 
 
 def cell_ids(notebook: Notebook, path: Path) -> list[str]:

@@ -125,7 +125,7 @@ GOOD = {
         asked(),
         code("x", NOTHING, display(plain="1"), jupyter={"outputs_hidden": True}),
         asked(),
-        code("tracer(loop)", display(plain="Run this cell to get it."), jupyter={"outputs_hidden": True}),
+        code("tracer(loop)", display(plain=""), display(plain="frames"), jupyter={"outputs_hidden": True}),
         asked(),
         code("tracer(loop, predict=True)", display(plain="1")),
         asked(),

@@ -83,6 +83,7 @@ def test_the_cell_shows_the_player_and_beneath_it_the_static_form(monkeypatch):
     view, static = shown
     before = '<p class="agentlib-before">Run this cell to get the player.</p>'
     assert set(view) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    assert view["text/plain"] == ""  # else the line would stand there twice
     whole = tracer(mugs())._repr_mimebundle_()
     assert static == {**whole, "text/html": before + whole["text/html"]}
 

@@ -121,7 +121,7 @@ def display_both(widget: Any, what: str, static: Any) -> None:
         words = f"Run this cell to get {what}."
         view: Any = widget._repr_mimebundle_() or {}
         data = view[0] if isinstance(view, tuple) else view  # anywidget gives data and metadata
-        display({**data, "text/plain": words}, raw=True)  # type: ignore[no-untyped-call]
+        display({**data, "text/plain": ""}, raw=True)  # type: ignore[no-untyped-call]
         before = tag("p", words, class_="agentlib-before")
         page = {**page, "text/html": joined_html(before, Html(page["text/html"]))}
     display(page, raw=True)  # type: ignore[no-untyped-call]
