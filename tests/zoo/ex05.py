@@ -125,9 +125,6 @@ message_claims_an_outcome = wrong("message", "claims an outcome")(
 message_claims_an_outcome_and_names_the_limit = wrong("message", "claims an outcome")(
     RIGHT, MESSAGE, 'f"Your parcel is on its way. ({stopped})"'
 )
-message_names_both_limits = wrong("message", "names both limits")(
-    RIGHT, MESSAGE, '"I stopped: the step limit or the budget was used up."'
-)
 message_names_no_reason = wrong("message", "does not say so")(RIGHT, MESSAGE, "SORRY")
 same_message_for_both_limits = wrong("message", "does not say so")(
     RIGHT, MESSAGE, 'f"I have no answer after {steps} calls; try with a larger limit or less steps."'
@@ -149,10 +146,6 @@ interrupt_swallowed = wrong("leaves", "Ctrl-C")(
 try_left_out = wrong("failures", "left your function")(RIGHT, RUN, 'tools[reply["tool"]](**reply["input"])')
 
 # --- right
-
-both_limits_told_with_the_one_that_ended = right(
-    RIGHT, MESSAGE, 'f"You may use {max_steps} steps or {budget_coins} coins. This was the {stopped}."'
-)
 
 message_names_both_limits = right(
     RIGHT,

@@ -33,11 +33,6 @@ CLAIM = re.compile(
 )
 """Words that tell of an outcome, where no word beside them says that there is none."""
 
-BOTH = re.compile(
-    r"\bstep(?: limit|s)? or (?:the )?(?:budget|coins?)\b|\b(?:budget(?: limit)?|coins?) or (?:the )?steps?\b"
-)
-"""How a message leaves open which limit it was."""
-
 NO = re.compile(
     r"\b(?:no|not|never|nothing|none|nobody|without|unable|cannot|unfinished|unsolved|unknown|\w+n't)\b"
 )
@@ -191,11 +186,6 @@ def _untrue(message: str, log: Log) -> Fault | None:
             f'the run ended as "{reason}"; the message says that the {gone[1]} were used up: '
             f"{shortened(message)}",
             "The user reads why there is no answer. Is it the reason of this run?",
-        )
-    if BOTH.search(words):
-        return Fault(
-            f'the run ended as "{reason}"; the message names both limits: {shortened(message)}',
-            "One of the two limits ended the run, and your loop knows which. Which one does the user read?",
         )
     said = re.search(r"\bstopped after (\d+) (?:steps?|calls?)\b", words)
     if said and int(said[1]) != steps:
