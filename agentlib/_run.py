@@ -2,13 +2,15 @@
 
 import copy
 import inspect
+import pickle
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from agentlib._history import History
-from agentlib._json import copy_plain, whole_number
+from agentlib._json import whole_number
 from agentlib.costs import Usage, entry_tokens, text_tokens, tokens_for
 from agentlib.memory import MIN_CHARS, trim
 from agentlib.messages import (
@@ -55,9 +57,6 @@ Clock = Callable[[], float]
 MAX_RESULT_CHARS = 20_000
 """A longer tool result is cut to so many characters (about 5,000 tokens) unless the caller says otherwise."""
 
-ENTRY_DEPTH = 10
-"""A history is nested deeper than a result by so many levels, and by the frame of what a provider sent."""
-
 CLOSING_NOTE = "No more tools can be used. Answer now from what you know, and say what is missing."
 
 ENDED = "the run ended before it was this request's turn."
@@ -87,7 +86,15 @@ class Run:
     trace: Trace
     closing: bool = False
 
-    history: list[Entry] = field(default_factory=list, compare=False)
+    history: list[Entry] = field(init=False, compare=False)
+    _entries: bytes = field(default=pickle.dumps([]), compare=False)
+
+    def __getattr__(self, name: str) -> Any:
+        """Give the history, when it is first asked for: until then its bytes take far less room."""
+        if name != "history":
+            raise AttributeError(f"A Run has no {name!r}.")
+        vars(self)["history"] = pickle.loads(self._entries)
+        return self.history
 
     def __repr__(self) -> str:
         return (
@@ -389,7 +396,7 @@ class RunState:
                     coins=progress.coins,
                     trace=Trace(tuple(self.events), self.about),
                     closing=self.closing and self.answer is not None,
-                    history=copy_plain(self.history.entries, depth=-ENTRY_DEPTH),
+                    _entries=pickle.dumps(self.history.entries, pickle.HIGHEST_PROTOCOL),
                 )
 
     def _finish(self) -> None:
