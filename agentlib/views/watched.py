@@ -6,7 +6,7 @@ from typing import Any
 
 from agentlib.messages import Entry, calls_in, short
 from agentlib.trace import Event, Trace
-from agentlib.views.building import Builder, Frames, has_no_frames, requests_words
+from agentlib.views.building import Builder, Frames, has_no_frames
 from agentlib.views.describe import (
     call_words,
     code,
@@ -205,11 +205,7 @@ class WatchedBuilder(Builder):
         took_none = kind == "loop" and not self.source.inside(line, following)
         if not line or took_none or kind in ("if", "return", "def", "class"):
             return
-        raised = self.source.catches(line, following) if kind != "except" else False
-        names = [
-            *(() if raised else targets(self.source.node(line))),
-            *(name for name in now if before.get(name) != now[name]),
-        ]
+        names = [*targets(self.source.node(line)), *(name for name in now if before.get(name) != now[name])]
         told = {name: f"{name} = {now[name]}" for name in names if name in now}
         if told:
             words = ", ".join(list(told.values())[:3])
@@ -404,8 +400,7 @@ class WatchedBuilder(Builder):
             )
         if self.line and self.source.lines and added:
             places = f"entry {event.entries + 1}"
-            word = "and" if len(added) == 2 else "to"
-            places = places if len(added) == 1 else f"entries {event.entries + 1} {word} {self.length}"
+            places = places if len(added) == 1 else f"entries {event.entries + 1} to {self.length}"
             given = self.values.get(self.line)  # the result that was recorded on the very line
             self.values[self.line] = f"{given}, {places}" if given else places
         if event.entries < before:
@@ -545,5 +540,6 @@ class WatchedBuilder(Builder):
             went = f": {goes(seen)}" if seen.following is not None and not did else ""
             return f"Is the reply an answer? Yes{went}.{did}"
         if calls and not outcome and seen.following is not None:
-            return f"Is the reply an answer? No, it requests {requests_words(calls)}, so the loop goes on."
+            asked = code(call_words(calls[0]))
+            return f"Is the reply an answer? No, it requests {asked}, so the loop goes on."
         return ""
