@@ -244,3 +244,10 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are():
         quick_check("04 nothing", stub)
     with pytest.raises(ValueError, match="There are: for lessons"):
         quick_check("too often", stub)
+
+
+def test_a_rule_that_counts_the_entries_of_the_history_is_right_too():
+    """Lesson 03 plays rules with a run as `run_agent` shows it."""
+    task_of_03 = find_task("03 own rule")
+    assert task_of_03.judge(lambda run: "history too long" if len(run.history) > 5 else None).right
+    assert not task_of_03.judge(lambda run: "history too long" if len(run.history) > 4 else None).right

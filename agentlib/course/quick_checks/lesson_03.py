@@ -1,11 +1,12 @@
 """The tasks of lesson 03: the two limits, how to choose one, and a rule of one's own."""
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
+from agentlib._history import History
 from agentlib.course.quick_checks.task import Made, SmallTask, Wrong, call
 from agentlib.labs import by_hand
+from agentlib.stops import Progress
 from agentlib.views.describe import counted
 
 
@@ -19,8 +20,16 @@ def long_history(run: Any) -> str | None:
     return "history too long" if run.next_entries > 5 else None
 
 
+def _so_far(next_entries: int) -> Progress:
+    """A run as `run_agent` shows it to a rule: with a history of so many entries."""
+    record, calls = History(), next_entries // 2
+    for number in range(next_entries):
+        record.add({"role": "tool" if number else "user", "text": "Where is order 1043?"}, 6)
+    return Progress("Where is order 1043?", record, float, 0.0, steps=calls, next_entries=next_entries)
+
+
 def _run(next_entries: int) -> Any:
-    made = Made(lambda: SimpleNamespace(next_entries=next_entries))
+    made = Made(lambda: _so_far(next_entries))
     return call(made, said=f"for a next call that reads {counted(next_entries, 'entry', 'entries')}")
 
 
