@@ -23,9 +23,7 @@ def note_is_right(text: str | None) -> bool:
 
 def _problem(problem: object) -> str:
     """Say of which kind an error is."""
-    return Words(
-        "raised ValueError" if isinstance(problem, ValueError) else f"raised {type(problem).__name__}"
-    )
+    return Words("ValueError" if isinstance(problem, ValueError) else type(problem).__name__)
 
 
 NOTE = "Wait first [retry-wait]. Try at most three times [retry-limit]. Pay once [retry-safe]."

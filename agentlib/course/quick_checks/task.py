@@ -214,11 +214,9 @@ class PlayedCall:
         except Exception as problem:
             if not self.raises or isinstance(problem, NotImplementedError):
                 raise
-            return {
-                "it": Words(f"raised {type(problem).__name__}") if self.look is None else self.look(problem)
-            }
+            return {"it raised": Words(type(problem).__name__) if self.look is None else self.look(problem)}
         if self.raises:
-            return {"it": Words(f"gave {short(value, 80)}")}
+            return {"it raised": Words(f"nothing and gave {short(value, 80)}")}
         if self.changed is not None:
             value = args[self.changed]
         what = "it gave" if self.changed is None else "it left"
