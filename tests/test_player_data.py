@@ -122,6 +122,58 @@ def test_a_reply_that_never_comes_into_the_history_is_not_said_to_come():
     assert data["frames"][-1]["coming"] is None
 
 
+def set_anew(model, tools, goal):
+    number = 0
+    for text in ["1", "x"]:
+        model([goal])
+        try:
+            number = int(text)
+        except ValueError:
+            return number
+
+
+def gives_none(model, tools, goal):
+    model([goal])
+    return None
+
+
+def counts_for_ever(model, tools, goal):
+    n = 0
+    while True:
+        n = n + 1
+
+
+def test_a_line_that_raises_does_not_show_the_value_that_it_would_have_set_anew():
+    data = timeline(watch(set_anew, ScriptedModel([NORTH, NORTH]), {}, GOAL))
+    first, second = (at(data, "number = int", nth)["values"][0]["text"] for nth in (1, 2))
+    assert (first, second) == ("number = 1", "raises an error")
+
+
+def test_a_line_whose_tool_raises_again_shows_that_and_not_the_result_of_before():
+    data = played(player_loops.plain_for, SOUTH, SOUTH)
+    texts = [at(data, "result = tools", nth)["values"][0]["text"] for nth in (1, 2)]
+    assert [text.startswith("raises ") for text in texts] == [True, True]
+
+
+def test_a_loop_that_returns_none_by_a_return_is_not_said_to_lack_one():
+    data = timeline(watch(gives_none, ScriptedModel([NORTH]), {}, GOAL))
+    line = at(data, "return None")["line"]
+    assert f"Your loop returned None in line {line}." in data["frames"][-1]["caption"]
+
+
+def test_very_many_lines_in_a_row_are_said_to_be_left_out_and_no_line_is_said_to_have_set_what_others_did():
+    data = timeline(watch(counts_for_ever, ScriptedModel([]), {}, GOAL))
+    assert "more than 200 lines" in data["notice"]
+    assert data["frames"][-2]["caption"].endswith(
+        "runs, and after it lines that are not shown. In the end `n` is `9999`."
+    )
+
+
+def test_a_single_backtick_in_a_goal_leaves_the_code_of_a_caption_code():
+    data = timeline(watch(player_loops.plain_for, ScriptedModel([answer("it`s")]), {}, "a ` b"))
+    assert all(frame["caption"].count("`") % 2 == 0 for frame in data["frames"])
+
+
 def test_a_result_that_is_an_error_and_a_request_that_comes_again_are_marked():
     data = played(player_loops.plain_for, SOUTH, SOUTH)
     act = at(data, "result = tools")

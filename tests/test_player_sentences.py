@@ -153,7 +153,7 @@ SAID = [
     ("spending", "while spent", 2, "", "The loop looks whether to go round once more: `spent <= 20 and errors < max_errors`, here `5 <= 20 and 1 < 2`. Yes: line N comes next.", "5 <= 20 and 1 < 2: yes", ()),
     ("several_calls", "for call", 3, "", "There is no further one: line N comes next.", None, ()),
     ("several_calls", "result = ", 2, "act", '`stock_level("south")` runs and gives `95`.', "result = 95", ()),
-    ("record_both_at_the_end", "history = [*", 1, "record", "Entries 2 and 3 are added to the history.", "entries 2 to 3", (1, 2)),
+    ("record_both_at_the_end", "history = [*", 1, "record", "Entries 2 and 3 are added to the history.", "entries 2 and 3", (1, 2)),
     ("returns_nothing", "break", 1, "", "The loop is left here.", None, ()),
     ("returns_nothing", "break", 2, "", "The run is over: `returned`. Your loop returned None: is a `return` missing? The model's last reply was an answer: 140 mugs.", None, ()),
     ("crashes", "history.append({", 1, "act", '`stock_level("North")` raises an error: Unknown warehouse "North".', 'raises Unknown warehouse "North".', ()),

@@ -382,15 +382,19 @@ class Builder:
         return f"The same request came again{'' if self.ran else ' and was not run'}."
 
 
+def requests_words(calls: Sequence[Mapping[str, Any]]) -> str:
+    """Name what a reply requests: all of it, or the first three and how many more."""
+    more = f" and {len(calls) - 3} more" if len(calls) > 3 else ""
+    return joined([code(call_words(call)) for call in calls[:3]]) + more
+
+
 def reply_words(reply: object) -> str:
     """Say what a reply asks for or answers, as a sentence."""
     if not isinstance(reply, Mapping):
         return f"The model gives {code(short(value_words(reply), 80))}, which is not a reply."
     calls = calls_in(reply)
     if calls:
-        asked = joined([code(call_words(call)) for call in calls[:3]])
-        more = f" and {len(calls) - 3} more" if len(calls) > 3 else ""
-        return f"The model requests {asked}{more}."
+        return f"The model requests {requests_words(calls)}."
     if reply.get("type") == "answer":
         return f"The model answers {quoted(reply.get('text'))}."
     if reply.get("type") == "empty":

@@ -51,7 +51,12 @@ def one_line(text: object, limit: int = 120) -> str:
 
 def quoted(text: object, limit: int = 120) -> str:
     """Put text between double quotes on one line, in at most `limit` characters and the quotes."""
-    return f'"{one_line(text, limit)}"'
+    return f'"{_whole_ticks(one_line(text, limit))}"'
+
+
+def _whole_ticks(line: str) -> str:
+    # A single backtick would turn all code behind it into words, and words into code.
+    return line.replace("`", "'") if line.count("`") % 2 else line
 
 
 _TEXTS = re.compile(r"'((?:[^'\\]|\\.)*)'" r'|"(?:[^"\\]|\\.)*"')
@@ -69,7 +74,7 @@ def double_quoted(words: str) -> str:
 
 def sentence(text: object, limit: int = 120) -> str:
     """Put text on one line and make sure that it ends as a sentence does."""
-    line = one_line(text, limit)
+    line = _whole_ticks(one_line(text, limit))
     return line if line.endswith((".", "!", "?")) else f"{line}."
 
 

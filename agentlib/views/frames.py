@@ -15,7 +15,9 @@ from agentlib.views.building import (
     has_no_frames,
     request_key,
 )
+from agentlib.views.moments import rows_of_lines
 from agentlib.views.watched import WatchedBuilder
+from agentlib.watch.recorder import MAX_LINES_IN_A_ROW
 from agentlib.watch.source import Source
 
 __all__ = [
@@ -35,6 +37,11 @@ def notice(trace: Trace) -> str:
     if has_no_frames(FIRST_STEPS + 1, steps):
         said.append(
             f"The run has {steps:,} steps: the first {FIRST_STEPS} and the last {LAST_STEPS} are kept."
+        )
+    if rows_of_lines(trace.events):
+        said.append(
+            f"Where more than {MAX_LINES_IN_A_ROW} lines run and neither the model nor a tool is called, "
+            f"the first {MAX_LINES_IN_A_ROW} and the last one are shown."
         )
     if trace.about.get("changed_on_disk"):
         name = trace.about.get("function")

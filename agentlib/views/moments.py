@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from agentlib.trace import Event
+from agentlib.watch.recorder import MAX_LINES_IN_A_ROW
 from agentlib.watch.source import Source
 
-__all__ = ["asking_lines", "grouped", "next_lines"]
+__all__ = ["asking_lines", "grouped", "next_lines", "rows_of_lines"]
 
 
 def grouped(source: Source, events: Sequence[Event]) -> Iterator[tuple[int, int]]:
@@ -31,6 +32,17 @@ def grouped(source: Source, events: Sequence[Event]) -> Iterator[tuple[int, int]
         seen.add(event.kind)
     if events:
         yield start, len(events)
+
+
+def rows_of_lines(events: Sequence[Event]) -> set[int]:
+    """List the events behind which lines may be missing: more ran in a row than are noted."""
+    found, row = set[int](), 0
+    for number, event in enumerate(events):
+        goes_on = event.kind in ("line", "stop", "crash")
+        if row == MAX_LINES_IN_A_ROW and goes_on:
+            found.add(number - 1)
+        row = row + 1 if event.kind == "line" else 0
+    return found
 
 
 def next_lines(events: Sequence[Event]) -> dict[int, int]:

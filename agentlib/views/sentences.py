@@ -246,10 +246,22 @@ def _try(seen: Seen) -> str:
     after = getattr(node, "finalbody", [])
     parts = []
     if handlers:
-        parts.append(f"An error in the lines below goes to the `except` in line {handlers[0].lineno}.")
+        parts.append(_where_errors_go(handlers))
     if after:
         parts.append(f"Whatever happens below, line {after[0].lineno} runs at the end, in the `finally`.")
     return " ".join(parts)
+
+
+def _where_errors_go(handlers: list[ast.ExceptHandler]) -> str:
+    """Say which `except` takes which error; one without a kind, or for `Exception`, takes any."""
+    goes = []
+    for handler in handlers:
+        kinds = "" if handler.type is None else ast.unparse(handler.type)
+        fits = "" if kinds in ("", "Exception", "BaseException") else f" if it fits {code(kinds)}"
+        goes.append(f"to the `except` in line {handler.lineno}{fits}")
+        if not fits:
+            break
+    return f"An error in the lines below goes {', else '.join(goes)}."
 
 
 def _except(seen: Seen) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentlib.messages import Entry, calls_in, short
 from agentlib.trace import Event, Trace
-from agentlib.views.building import Builder, Frames, has_no_frames
+from agentlib.views.building import Builder, Frames, has_no_frames, requests_words
 from agentlib.views.describe import (
     call_words,
     code,
@@ -19,7 +19,7 @@ from agentlib.views.describe import (
     sentence,
     value_words,
 )
-from agentlib.views.moments import asking_lines, grouped, next_lines
+from agentlib.views.moments import asking_lines, grouped, next_lines, rows_of_lines
 from agentlib.views.sentences import (
     LAMBDA,
     Seen,
@@ -79,6 +79,7 @@ class WatchedBuilder(Builder):
         self.groups = list(grouped(source, self.events))
         self.next_line = next_lines(self.events)
         self.asking = asking_lines(self.events)
+        self.gaps = rows_of_lines(self.events)
 
     def build(self) -> Frames:
         for start, end in self.groups:
@@ -151,7 +152,9 @@ class WatchedBuilder(Builder):
             if captions and first.kind == "line" and not went_on:
                 went_on = self.came_out(seen)
         if not captions and first.kind == "line":
-            move, words = self.line_caption(seen)
+            move, words = (
+                self.line_caption(seen) if end - 1 not in self.gaps else ("", self.before_a_gap(seen))
+            )
             captions.append(words)
         if went_on:
             captions.append(went_on)
@@ -164,6 +167,15 @@ class WatchedBuilder(Builder):
         self.coming.clear()
         self.waiting.clear()
         self.raised, self.checked = "", True
+
+    def before_a_gap(self, seen: Seen) -> str:
+        """Say of the last of very many lines what all those have changed that come behind it."""
+        self.values.clear()
+        changed = " and ".join(
+            f"{code(name)} is {code(text)}" for name, text in list(self.vars.items())[:3] if text is not None
+        )
+        then = f" In the end {changed}." if changed else ""
+        return f"{seen.text} runs, and after it lines that are not shown.{then}"
 
     def goes_on(self, event: Event) -> str:
         """Say how a test came out for which another function had to run first."""
@@ -205,11 +217,17 @@ class WatchedBuilder(Builder):
         took_none = kind == "loop" and not self.source.inside(line, following)
         if not line or took_none or kind in ("if", "return", "def", "class"):
             return
+        head = self.source.head(line)
+        if self.source.catches(line, following):
+            self.values.setdefault(head, "raises an error")  # what it would have set still has its old value
+            return
+        if self.values.get(head, "").startswith("raises ") and self.source.finally_of(line, following):
+            return
         names = [*targets(self.source.node(line)), *(name for name in now if before.get(name) != now[name])]
         told = {name: f"{name} = {now[name]}" for name in names if name in now}
         if told:
             words = ", ".join(list(told.values())[:3])
-            self.values[self.source.head(line)] = one_line(words, VALUE_CHARS)
+            self.values[head] = one_line(words, VALUE_CHARS)
 
     def note_test(self, seen: Seen, line: int = 0) -> None:
         """Put the outcome of a test at the end of its line."""
@@ -308,6 +326,18 @@ class WatchedBuilder(Builder):
         )
 
     def ended(self, event: Event) -> str:
+        """Say how the run ended; a `return` that is there is not called missing."""
+        words = self.how_it_ended(event)
+        node = self.source.node(self.line or 0)
+        if isinstance(node, ast.Return):
+            return words.replace(
+                "Your loop returned None: is a `return` missing?",
+                f"Your loop returned None in line {self.line}.",
+                1,
+            )
+        return words
+
+    def how_it_ended(self, event: Event) -> str:
         if not self.trace.about.get("call"):
             return super().ended(event)
         if event.text == "returned":
@@ -400,7 +430,8 @@ class WatchedBuilder(Builder):
             )
         if self.line and self.source.lines and added:
             places = f"entry {event.entries + 1}"
-            places = places if len(added) == 1 else f"entries {event.entries + 1} to {self.length}"
+            word = "and" if len(added) == 2 else "to"
+            places = places if len(added) == 1 else f"entries {event.entries + 1} {word} {self.length}"
             given = self.values.get(self.line)  # the result that was recorded on the very line
             self.values[self.line] = f"{given}, {places}" if given else places
         if event.entries < before:
@@ -540,6 +571,5 @@ class WatchedBuilder(Builder):
             went = f": {goes(seen)}" if seen.following is not None and not did else ""
             return f"Is the reply an answer? Yes{went}.{did}"
         if calls and not outcome and seen.following is not None:
-            asked = code(call_words(calls[0]))
-            return f"Is the reply an answer? No, it requests {asked}, so the loop goes on."
+            return f"Is the reply an answer? No, it requests {requests_words(calls)}, so the loop goes on."
         return ""

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from agentlib import run_agent
+from agentlib import answer, run_agent
 from agentlib.labs import blue_mugs
-from agentlib.models import LoopingModel
+from agentlib.models import LoopingModel, ScriptedModel
 from agentlib.trace import Trace
 from agentlib.views import save_page
 from agentlib.watch import watch
@@ -96,6 +96,17 @@ def test_at_the_frame_of_a_tool_its_value_stands_at_the_line_in_the_strip_and_in
     assert len(player.rows()) == 6
 
 
+def answers_unrecorded(model: Any, tools: Any, goal: str) -> str:
+    reply = model([{"role": "user", "text": goal}])
+    return str(reply["text"])
+
+
+def test_a_reply_that_no_history_keeps_is_not_said_to_be_recorded_next(pages: Pages) -> None:
+    trace = watch(answers_unrecorded, ScriptedModel([answer("140")]), {}, "goal")
+    coming = words(at(pages.open(trace), 2).root.locator(".agentlib-coming"))
+    assert coming == ["+ model answers: 140 never recorded"]
+
+
 def test_at_the_record_the_dashed_row_has_become_the_new_row(pages: Pages) -> None:
     player = at(pages.open(mugs()), 25)
     assert player.root.locator(".agentlib-coming").count() == 0
@@ -109,7 +120,8 @@ def test_a_value_of_an_earlier_step_is_dim_and_one_that_was_compared_tells_how_i
 ) -> None:
     player = at(pages.open(mugs()), 21)
     values = player.root.locator(".agentlib-value")
-    assert "agentlib-old" in (values.filter(has_text="step = 3").get_attribute("class") or "")
+    assert "agentlib-now" in (values.filter(has_text="step = 3").get_attribute("class") or "")
+    assert "agentlib-old" in (values.filter(has_text="problem =").get_attribute("class") or "")
     assert "agentlib-now" in (values.filter(has_text="reply =").get_attribute("class") or "")
     assert words(at(player, 22).root.locator("li[aria-current] .agentlib-value")) == [
         'just now: "tool" == "answer": no'

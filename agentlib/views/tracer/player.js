@@ -100,6 +100,20 @@ function changesOf(frames, pairsOf) {
   return changes;
 }
 
+// Where the round of each step begins: the lines that lead up to the model's call belong to it as well.
+function roundsOf(frames) {
+  const starts = new Map();
+  frames.forEach(({ step }, place) => {
+    if (starts.has(step)) return;
+    let start = place;
+    for (let back = place - 1; back >= 0 && !frames[back].move; back--) {
+      if (!back || frames[back].line < frames[back - 1].line) start = back;
+    }
+    starts.set(step, start + 1);
+  });
+  return starts;
+}
+
 // Scroll inside the part only, and only if need be: the page and what the learner scrolled to stay put.
 // margin: in pixels, above and below, where something else stands over the part.
 function keepInView(part, element, margin = 0) {
@@ -228,12 +242,13 @@ class Code {
     this.lines = lines.map((text, place) => new CodeLine(first + place, text, parts[place]));
     this.runs = timelines.map((timeline) => ({
       frames: timeline.frames,
+      rounds: roundsOf(timeline.frames),
       values: changesOf(timeline.frames, (frame) => (frame.values ?? []).map(({ line, text }) => [line, text])),
     }));
     this.list = make("ol", { class: "agentlib-code", style: `--digits: ${String(first + lines.length).length}ch; --gutter: ${letters[0] ? 1.8 * letters.length : 0}em` },
       ...this.lines.map((line) => line.element));
     this.element = focusable(make("div", {
-      class: "agentlib-scroll", tabindex: "0", role: "region", "aria-label": `The code of the loop${name ? ` of ${name}` : ""}, the running line is marked`,
+      class: "agentlib-scroll", style: `--lines: ${lines.length}`, tabindex: "0", role: "region", "aria-label": `The code of the loop${name ? ` of ${name}` : ""}, the running line is marked`,
     }, this.list));
     this.lit = [];
   }
@@ -259,12 +274,12 @@ class Code {
 
   values(numbers) {
     const shown = new Map();
-    this.runs.forEach(({ frames, values }, run) => {
-      const step = frames[numbers[run] - 1]?.step;
+    this.runs.forEach(({ frames, rounds, values }, run) => {
+      const start = rounds.get(frames[numbers[run] - 1]?.step);
       for (const [number, list] of values) {
         const value = lastUpTo(list, numbers[run]);
         if (!value) continue;
-        const age = value.frame === numbers[run] ? "fresh" : frames[value.frame - 1].step === step ? "now" : "old";
+        const age = value.frame === numbers[run] ? "fresh" : value.frame >= start ? "now" : "old";
         if (age === "old" && this.runs.length > 1) continue; // runs are compared at this step
         if (!shown.has(number)) shown.set(number, []);
         const same = shown.get(number).find(([text]) => text === value.value);
@@ -369,8 +384,9 @@ class History {
     this.shownComing = coming;
     if (!coming) return this.foot.replaceChildren();
     const signs = (coming.marks ?? []).map((mark) => sign(mark));
-    const row = make("tr", { class: "agentlib-coming" }, make("th", { scope: "row" }, "+"), make("td", {}, who(coming.who)),
-      make("td", { class: "agentlib-content" }, make("bdi", {}, coming.text), ...signs, sign("record", "next: record")), make("td"));
+    const next = coming.recorded === false ? [" ", make("span", { class: "agentlib-never" }, "never recorded")] : [sign("record", "next: record")];
+    const row = make("tr", { class: `agentlib-coming${coming.recorded === false ? " agentlib-lost" : ""}` }, make("th", { scope: "row" }, "+"), make("td", {}, who(coming.who)),
+      make("td", { class: "agentlib-content" }, make("bdi", {}, coming.text), ...signs, ...next), make("td"));
     this.foot.replaceChildren(row);
     return row;
   }
@@ -917,9 +933,9 @@ class Player {
     this.playWords = make("span", {}, "Play");
     this.playButton = button(() => this.toggle(), { class: "agentlib-play", title: "Play (space)" }, icon("play"), this.playWords);
     this.track = new Track((tick) => this.go(tick));
-    this.mode = focusable(make("select", { "aria-label": "Play and arrow keys go" },
+    this.mode = focusable(make("select", { "aria-label": "Play and arrow keys go", title: "Play and arrow keys go by line or by step" },
       make("option", { value: "line" }, "by line"), make("option", { value: "step" }, "by step")));
-    this.speed = focusable(make("select", { "aria-label": "Speed" }, ...SPEEDS.map(([name, ms]) =>
+    this.speed = focusable(make("select", { "aria-label": "Speed", title: "Speed of Play" }, ...SPEEDS.map(([name, ms]) =>
       make("option", { value: String(ms), ...(name === "normal" ? { selected: "" } : {}) }, name))));
     this.speed.addEventListener("change", () => { if (this.timer) { this.pause(); this.play(); } });
     this.count = make("span", { class: "agentlib-count" });
