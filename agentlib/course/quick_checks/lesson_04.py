@@ -46,9 +46,22 @@ TASKS = (
             call(FERRY, [], said="for a request that comes first", hint="This time counts, too"),
             call(FERRY, [FERRY, BUS, FERRY], said="for one that came twice before"),
             call(FERRY, [FERRY, BUS, LATER], said="for one that came first, with others in between"),
+            call(
+                FERRY,
+                [BUS],
+                changed=1,
+                look=lambda earlier: [request["tool"] for request in earlier],
+                said="in the list `earlier`",
+                hint="The loop puts the request there afterwards",
+            ),
             call(LATER, [BUS, FERRY], said="for one that never came before"),
         ),
         wrong=(
+            Wrong(
+                "count = 1\n",
+                "count = 1\n    earlier += [request]\n    count -= 1\n",
+                "in the list `earlier`, it left bus_to, ferry_to, not bus_to",
+            ),
             Wrong("count = 1", "count = 0", "for a request that comes first, it gave 0, not 1"),
             Wrong("same_call(request, before)", "request == earlier[-1]", "it gave"),
             Wrong("earlier:", "earlier[-1:]:", "for one that came twice before, it gave 2, not 3"),
