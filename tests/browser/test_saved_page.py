@@ -107,6 +107,21 @@ def test_a_reply_that_no_history_keeps_is_not_said_to_be_recorded_next(pages: Pa
     assert coming == ["+ model answers: 140 never recorded"]
 
 
+def test_very_many_variables_scroll_and_the_one_that_changed_is_in_view(pages: Pages) -> None:
+    lines = "".join(f"    v{number} = {number}\n" for number in range(120))
+    made: dict[str, Any] = {}
+    source = f"def wide(model, tools, goal):\n    reply = model([goal])\n{lines}    return reply\n"
+    path = pages.folder / "wide_loop.py"
+    path.write_text(source)
+    exec(compile(source, str(path), "exec"), made)
+    player = at(pages.open(watch(made["wide"], ScriptedModel([answer("x")]), {}, "goal")), 110)
+    strip = player.root.locator(".agentlib-vars").bounding_box()
+    fresh = player.root.locator(".agentlib-var.agentlib-fresh").bounding_box()
+    assert strip["height"] <= 180
+    assert strip["y"] <= fresh["y"]
+    assert fresh["y"] + fresh["height"] <= strip["y"] + strip["height"]
+
+
 def test_at_the_record_the_dashed_row_has_become_the_new_row(pages: Pages) -> None:
     player = at(pages.open(mugs()), 25)
     assert player.root.locator(".agentlib-coming").count() == 0

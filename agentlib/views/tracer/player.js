@@ -10,6 +10,7 @@ const SPEEDS = [["slow", 2000], ["normal", 1000], ["fast", 300]];
 const SAVE_AFTER_MS = 150;
 const ANSWER_AFTER_MS = 8000; // a run takes milliseconds; whoever has heard nothing by then is told why that may be
 const MOST_BARS = 100;
+const MOST_VARIABLES = 40; // of more the strip scrolls, so that what stands above it stays in view
 const BLOCK = 100; // rows of a long history come and go in blocks, so that a page of thousands stays quick
 const AGAIN = "Python no longer knows this player: the kernel was restarted or is gone. Run this cell again.";
 // Drawn as paths, since not every computer has a font with these signs. Each is 16 units wide and high.
@@ -559,6 +560,11 @@ class Variables {
     this.list = list;
     this.element = make("div", { class: "agentlib-vars" }, make("span", { class: "agentlib-title" }, "variables"), this.none, list, ...remark);
     if (!this.changes.size && !timeline.remark) this.element.hidden = true;
+    if (this.changes.size > MOST_VARIABLES) {
+      this.element.classList.add("agentlib-scroll", "agentlib-many");
+      for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": `Variables${timeline.label ? ` of ${timeline.label}` : ""}` })) this.element.setAttribute(name, value);
+      focusable(this.element);
+    }
   }
 
   draw(frame, number) {
@@ -573,6 +579,7 @@ class Variables {
       if (chip.shown !== change.value) chip.value.textContent = chip.shown = change.value;
       chip.element.className = change.frame === number ? `agentlib-var agentlib-fresh agentlib-${frame.move || "none"}` : "agentlib-var";
       chip.now.hidden = change.frame !== number;
+      if (change.frame === number) keepInView(this.element, chip.element);
     }
     this.list.hidden = !any; // a list without items is no list
     if (this.changes.size) this.none.hidden = any;
