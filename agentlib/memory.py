@@ -45,8 +45,8 @@ __all__ = [
     "trimmed",
 ]
 
-MIN_CHARS = 40
-"""The smallest limit for `trim`, in characters: the note in the middle needs about 30 of them."""
+MIN_CHARS = 2
+"""The smallest limit for `trim`, in characters: one of each end."""
 
 MIN_ERROR_CHARS = 60
 """From this limit on an error with a note in its message fits as JSON text."""
@@ -63,10 +63,10 @@ Summarise = Callable[[list[Entry]], str]
 def trim(result: Any, max_chars: int, keep: Iterable[str] | None = None) -> Any:
     """Make a tool result short: pick the fields that are needed, then keep both ends of what is left.
 
-    max_chars: the most characters, from 40 up. A text counts as it is, anything else as its JSON text.
-    keep: the fields to pick from a dict, or from each dict in a list; None = all.
+    max_chars: the most characters, from 2 up. A text counts as it is, anything else as its JSON text.
+    keep: the fields to pick from a dict; None = all.
     A result that fits comes back as it is. One that does not comes back as text, with a note in the middle
-    of how many characters are left out. An error stays an error; what it holds beside its message goes into
+    of how many characters are left out; where there is no room for the note, its ends alone. An error stays an error; what it holds beside its message goes into
     the message. From 60 characters on it keeps to `max_chars` as JSON text; with less, only its words count.
     Raises ValueError for a wrong `max_chars`, TypeError if `keep` is no list of names.
     """
@@ -103,8 +103,6 @@ def _names(keep: Iterable[str]) -> list[str]:
 
 
 def _pick(result: Any, names: list[str]) -> Any:
-    if isinstance(result, list):
-        return [_pick(item, names) for item in result]
     if isinstance(result, dict) and not is_error(result):
         return {name: result[name] for name in names if name in result}
     return result
@@ -147,7 +145,7 @@ def _both_ends(text: str, max_chars: int) -> str:
         return text
     # The note says how much is left out, and takes room itself; its longest form settles how much.
     room = max_chars - len(_left_out(len(text)))
-    return _ends(text, room) if room > 1 else text[:max_chars]
+    return _ends(text, room) if room > 1 else text[: max_chars - max_chars // 2] + text[-(max_chars // 2) :]
 
 
 def _ends(text: str, kept: int) -> str:

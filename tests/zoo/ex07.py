@@ -312,14 +312,9 @@ class InQuotes:
     compact = staticmethod(compact)
 
 
-def of_the_package(result, max_chars, keep=None):
-    keep = keep if isinstance(result, dict) else None  # the package picks from each dict of a list, too
-    return (trim if max_chars < memory.MIN_CHARS else memory.trim)(result, max_chars, keep)
-
-
 @right
 class TrimOfThePackage:
-    trim = staticmethod(of_the_package)
+    trim = staticmethod(memory.trim)
     compact = staticmethod(in_groups)
 
 
