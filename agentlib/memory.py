@@ -66,8 +66,9 @@ def trim(result: Any, max_chars: int, keep: Iterable[str] | None = None) -> Any:
     max_chars: the most characters, from 2 up. A text counts as it is, anything else as its JSON text.
     keep: the fields to pick from a dict; None = all.
     A result that fits comes back as it is. One that does not comes back as text, with a note in the middle
-    of how many characters are left out; where there is no room for the note, its ends alone. An error stays an error; what it holds beside its message goes into
-    the message. From 60 characters on it keeps to `max_chars` as JSON text; with less, only its words count.
+    of how many characters are left out; where there is no room for the note, its ends alone. An error stays
+    an error; what it holds beside its message goes into the message. From 60 characters on it keeps to
+    `max_chars` as JSON text; with less, only its words count.
     Raises ValueError for a wrong `max_chars`, TypeError if `keep` is no list of names.
     """
     whole_number("max_chars", max_chars, minimum=MIN_CHARS)
