@@ -1028,8 +1028,8 @@ class Player {
   draw() {
     const tick = this.now;
     const numbers = this.clock.at(tick);
-    this.code?.draw(numbers);
     this.runs.forEach((run, place) => run.draw(numbers[place]));
+    this.code?.draw(numbers); // last, since its pane is as high as the runs beside it
     const frames = this.runs.map((run, place) => run.frames[numbers[place] - 1]);
     const step = this.clock.steps[tick - 1] ?? 0;
     this.wire.draw(frames.map((frame) => frame?.step ?? 0));
