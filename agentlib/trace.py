@@ -409,7 +409,9 @@ def raised_again(recorded: Entry) -> BaseException:
     kind, words = str(recorded.get("error")), str(recorded.get("message", ""))
     base = getattr(errors, kind, getattr(builtins, kind, None))
     if not (isinstance(base, type) and issubclass(base, BaseException)):
-        base = next((one for one in _subclasses(Exception) if one.__name__ == kind), Exception)
+        named = [one for one in _subclasses(Exception) if one.__name__ == kind]
+        same = (one for one in named if one.__module__ == recorded.get("module"))  # others may have its name
+        base = next(same, named[0] if named else Exception)
     # The reverse of `tools.words_of`, which puts the kind before the words where these say too little.
     words = "" if words == f"{kind} with no message" else words.removeprefix(f"{kind}: ")
     kept: Entry = {name: recorded[name] for name in ("code", "failed") if name in recorded}

@@ -377,6 +377,8 @@ def _raised(problem: BaseException) -> Entry:
         return {
             **recorded, "group": problem.message, "exceptions": [_raised(one) for one in problem.exceptions],
         }  # fmt: skip
+    if type(problem).__module__ not in ("builtins", "agentlib.errors"):
+        recorded["module"] = type(problem).__module__
     fields = {name: value for name, value in _fields(problem).items() if name not in code}
     if fields:
         recorded["fields"] = fields

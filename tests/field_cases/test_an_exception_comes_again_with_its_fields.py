@@ -81,6 +81,27 @@ def test_what_a_tool_raised_comes_again_from_a_saved_trace(case, tmp_path):
     assert again == first
 
 
+def test_a_class_of_the_same_name_from_elsewhere_is_not_taken_for_it():
+    case = CASES["a class of one's own"][0]
+    stranger = type("RateLimitError", (Exception,), {"__module__": "elsewhere"})
+    caught = []
+
+    def loop(model, tools, goal):
+        model([{"role": "user", "text": goal}])
+        try:
+            tools["visit"]()
+        except RateLimitError as problem:
+            caught.append(isinstance(problem, stranger))
+        model([{"role": "user", "text": goal}])
+
+    def visit():
+        raise case
+
+    trace = watch(loop, model(), {"visit": visit}, "Visit them.")
+    fork(loop, model, {"visit": visit}, "Visit them.", trace, 2, reply=answer("changed"))
+    assert caught == [False, False]
+
+
 def test_each_part_of_a_group_is_caught_by_its_kind_again():
     group = ExceptionGroup("two", [ValueError("a"), RateLimitError("slow down", 30)])
     waits = []
