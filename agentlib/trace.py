@@ -416,7 +416,8 @@ def raised_again(recorded: Entry) -> BaseException:
     words = "" if words == f"{kind} with no message" else words.removeprefix(f"{kind}: ")
     kept: Entry = {name: recorded[name] for name in ("code", "failed") if name in recorded}
     name = kind if kind.isidentifier() else "Exception"
-    made: Any = type(name, (base,), {"__str__": lambda _: words, "again": True, **kept})
+    module = recorded.get("module", base.__module__)
+    made: Any = type(name, (base,), {"__str__": lambda _: words, "again": True, "__module__": module, **kept})
     if issubclass(base, BaseExceptionGroup):
         parts = [raised_again(one) for one in recorded["exceptions"]]
         group: BaseException = made(recorded["group"], parts)
