@@ -1,12 +1,13 @@
 """Values made ready for JSON, whatever a tool or a model has given, and short forms of them for messages."""
 
 import codecs
+import functools
 import itertools
 import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Set, ValuesView
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
 from decimal import Decimal
 from enum import Enum
 from numbers import Integral, Real
@@ -288,7 +289,7 @@ def _plainer(value: Any, kind: type, notes: list[str]) -> Any:
     elif isinstance(value, (Iterator, complex)):
         raise TypeError  # an iterator is not drained: it may never end
     else:
-        from pydantic_core import to_jsonable_python  # noqa: PLC0415  see `_to_json`
+        from pydantic_core import to_jsonable_python  # noqa: PLC0415  see `_writer`
 
         text = to_jsonable_python(value)
     notes.append(f"a {name} became text")
@@ -328,10 +329,15 @@ def text_of(value: Any) -> str:
 
 
 def _to_json(value: Any) -> str:
-    # It takes longer to load than all of agentlib, and most graded submissions do without it.
+    return _writer()(value).decode()
+
+
+@functools.cache
+def _writer() -> Callable[[Any], bytes]:
+    """Load what writes JSON: it takes longer than all of agentlib, and most submissions do without it."""
     from pydantic_core import to_json  # noqa: PLC0415
 
-    return to_json(value).decode()
+    return to_json
 
 
 def _refuse_long_numbers(text: str) -> None:
