@@ -24,7 +24,7 @@ def plain_for(model, tools, goal, max_steps=4):
         except Exception as problem:
             result = {"error": str(problem)}
         history.append({"role": "tool", "tool": reply["tool"], "result": result})
-    return {"answer": None, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None}
 
 
 def one_line_return(model, tools, goal, max_steps=4):
@@ -36,7 +36,7 @@ def one_line_return(model, tools, goal, max_steps=4):
         try: result = tools[reply["tool"]](**reply["input"])
         except Exception as problem: result = {"error": str(problem)}
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None}
 
 
 def one_line_break(model, tools, goal, max_steps=4):
@@ -118,7 +118,7 @@ def while_condition(model, tools, goal, max_steps=4):
 def recursive(model, tools, goal, max_steps=4, history=None):
     history = history or [{"role": "user", "text": goal}]
     if max_steps == 0:
-        return {"answer": None, "stopped": "step limit"}
+        return {"stopped": "step limit", "answer": None}
     reply = model(history)
     if reply["type"] == "answer":
         return {"answer": reply["text"], "stopped": "answered"}
@@ -156,7 +156,7 @@ class Agent:
             if reply["type"] == "answer":
                 return {"answer": reply["text"], "stopped": "answered"}
             self.history.append(self.entry(self.act(reply)))
-        return {"answer": None, "stopped": "step limit"}
+        return {"stopped": "step limit", "answer": None}
 
 
 def generator(model, tools, goal, max_steps=4):
@@ -202,7 +202,7 @@ def matching(model, tools, goal, max_steps=4):
                 history.append({"role": "tool", "result": result})
             case _:
                 raise ValueError("an odd reply")
-    return {"answer": None, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None}
 
 
 def matching_shapes(model, tools, goal, max_steps=4):
@@ -308,7 +308,7 @@ def helper_inside(model, tools, goal, max_steps=4):
             return {"answer": reply["text"], "stopped": "answered"}
         result = act(reply)
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "stopped": "step limit"}
+    return {"stopped": "step limit", "answer": None}
 
 
 def outside_helper(reply, tools):
@@ -324,7 +324,7 @@ def helper_outside(model, tools, goal, max_steps=4):
             break
         history += [outside_helper(reply, tools)]
     else:
-        return {"answer": None, "stopped": "step limit"}
+        return {"stopped": "step limit", "answer": None}
     return {"answer": history[-1]["text"], "stopped": "answered"}
 
 
@@ -383,7 +383,7 @@ def with_asyncio(model, tools, goal, max_steps=4):
                 return {"answer": reply["text"], "stopped": "answered"}
             result = await act(reply)
             history.append({"role": "tool", "result": result})
-        return {"answer": None, "stopped": "step limit"}
+        return {"stopped": "step limit", "answer": None}
 
     return asyncio.run(main())
 

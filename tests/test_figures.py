@@ -1,12 +1,26 @@
-"""The figures of lessons 01 to 06 come out of agentlib's loop and of hand-written ones alike."""
+"""The figures of the lessons; in 01 to 06 agentlib's loop and hand-written ones bring them out alike."""
 
 import inspect
 
 import pytest
 
-from agentlib import ask, run_agent, stops
+from agentlib import ask, memory, run_agent, stops
 from agentlib.costs import coins_after, tokens_read_total
-from agentlib.labs import blue_mugs, by_hand, capitals, shop, trains, weather
+from agentlib.course.quick_checks.lesson_08 import may_open, may_run
+from agentlib.course.quick_checks.lesson_11 import good_outcome, judge_errors
+from agentlib.evals import evaluate
+from agentlib.labs import (
+    blue_mugs,
+    by_hand,
+    capitals,
+    choosing,
+    long_runs,
+    note_taking,
+    poisoned,
+    shop,
+    trains,
+    weather,
+)
 from agentlib.models import RecordingModel, ScriptedModel
 from tests import handwritten
 
@@ -287,6 +301,19 @@ def test_05_the_closed_forms():
     assert read == [105_000, 750_000, 10_050_000]
 
 
+def test_05_twice_the_calls_read_3_9_times_as_much():
+    assert tokens_read_total(40, 500) == 410_000
+    assert round(410_000 / 105_000, 1) == 3.9
+
+
+def test_05_three_fields_of_a_hundred_and_the_log_in_three_ways():
+    three = memory.trimmed(long_runs.order, 200, keep=["number", "status", "due"])
+    read = [long_runs.look_up_three(one).usage.input_tokens for one in (long_runs.order, three)]
+    assert read == [3_600, 126]
+    runs = long_runs.same_log_three_ways()
+    assert [run.usage.input_tokens for run in runs.values()] == [105_000, 30_140, 33_192]
+
+
 # --- 06 stuck loops ---------------------------------------------------------------------------------
 
 
@@ -301,6 +328,48 @@ def test_06_a_cycle_of_calls_is_a_loop_too_and_both_rules_see_it(length, times):
     assert (by_result.stopped, by_result.steps) == ("no progress", length + times)
     by_call = run_agent(cycle(), tools, "?", 30, stops=stops.RepeatedCall(times))
     assert (by_call.stopped, by_call.steps) == ("repeated call", length * (times - 1) + 1)
+
+
+# --- 07 and 08: what a description does, what gets out ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hours", "system", "told"),
+    [
+        (choosing.vague_hours, "", False),
+        (choosing.opening_hours, "", True),
+        (choosing.vague_hours, "Do not use search_web.", True),
+    ],
+)
+def test_07_one_model_goes_by_the_description_and_by_the_system_message(hours, system, told):
+    tools = {"opening_hours": hours, "search_web": choosing.search_web}
+    run = run_agent(choosing.chooser(tools, system), tools, choosing.GOAL)
+    assert (choosing.HOURS in run.answer) is told
+
+
+def test_08_what_gets_out_with_no_wall_with_each_and_with_both():
+    tools = list(poisoned.kinds)
+    walls = {"approve": may_run}, {"allowed": may_open}, {"approve": may_run, "allowed": may_open}
+    taken = tools, tools[1:], [tools[0], *tools[2:]], [*tools[:2], tools[3]], tools[:2]
+    assert [poisoned.measure(names) for names in taken] == [(28, 100), (0, 100), (0, 0), (15, 0), (0, 0)]
+    assert [poisoned.measure(**wall) for wall in walls] == [(15, 100), (13, 100), (0, 100)]
+
+
+# --- 11 judge by outcomes -----------------------------------------------------------------------------
+
+
+def test_11_24_of_40_runs_and_194_of_320_are_good_and_4_took_the_exact_path(tmp_path):
+    paths = []
+    case = note_taking.note_case(good_outcome, str(tmp_path), paths)
+    report = evaluate(case, note_taking.noisy, runs=320, seed=900)
+    passed = [result.passed for result in report.results]
+    assert (sum(passed[:40]), sum(passed), paths[:40].count(note_taking.EXACT_PATH)) == (24, 194, 4)
+
+
+def test_11_the_judge_counts_6_for_5_and_errs_in_5_of_10():
+    texts, labels = zip(*note_taking.LABELLED, strict=True)
+    verdicts = [note_taking.hasty_judge(text) for text in texts]
+    assert (sum(verdicts), sum(labels), judge_errors(verdicts, labels)) == (6, 5, (3, 2))
 
 
 # --- the two loops are the same idea ----------------------------------------------------------------
