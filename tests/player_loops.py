@@ -576,7 +576,7 @@ def spending(model, tools, goal, max_steps=9, max_errors=2):
             result = {"error": str(problem)}
             errors += 1
         history.append({"role": "tool", "result": result})
-    return {"answer": None, "stopped": "too many errors" if errors else "budget limit"}
+    return {"stopped": "too many errors" if errors else "budget limit", "answer": None}
 
 
 def several_calls(model, tools, goal, max_steps=4):
