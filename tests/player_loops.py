@@ -1,4 +1,4 @@
-"""Loops in many styles, as learners write them. What the player says of them is read in test_player_sentences.
+"""Loops in many styles, as learners write them. What the player has to say of them stands in player_said.
 
 Each takes `model, tools, goal` and perhaps `max_steps`; the tool is `stock_level(warehouse)`, which raises
 for "North". Some are odd on purpose, also in how their lines are set.

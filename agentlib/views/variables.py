@@ -16,14 +16,14 @@ class Strip:
 
     A function inside the loop shows its own variables beside those of the loop that has called it.
     left_out: names of variables that hold the history, which is shown by itself.
-    aliases: friendlier words for a value, such as `stock_level("north")` for a reply that asks for it.
     """
 
     def __init__(self, source: Source, left_out: Sequence[str] = ()) -> None:
         self.source = source
         self.left_out = frozenset(left_out)
         self.shown: dict[str, str] = {}
-        self.aliases: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
+        self._cut: list[str] = []  # short forms of the newest reply that other replies may have too
         self._told: dict[str, str] = {}  # the variables of the call that the last line belongs to
         self._of_call: dict[int, dict[str, str]] = {}
         self._caller: dict[int, int] = {}
@@ -32,7 +32,15 @@ class Strip:
 
     def words(self, text: str) -> str:
         """Write a short form as the lessons do."""
-        return self.aliases.get(text) or double_quoted(text)
+        return self._aliases.get(text) or double_quoted(text)
+
+    def call_it(self, forms: Sequence[str], words: str) -> None:
+        """Give the newest reply, known by its short forms, friendlier words: `stock_level("north")`."""
+        for form in self._cut:
+            self._aliases.pop(form, None)
+        self._cut = [form for form in forms if "..." in form] if words else []
+        if words:
+            self._aliases.update(dict.fromkeys(forms, words))
 
     def is_known(self, call: int) -> bool:
         """True for a call that has begun."""

@@ -389,7 +389,7 @@ class WatchedBuilder(Builder):
         if entry.get("type") == "answer":
             words = f"answer {quoted(entry.get('text'), 60)}"
         forms = (short_form(entry), short_form(entry, COMPARED_CHARS))
-        self.strip.aliases = dict.fromkeys(forms, short(words, VALUE_CHARS)) if words else {}
+        self.strip.call_it(forms, short(words, VALUE_CHARS))
         marks = ["repeat"] if self.same_as(event) else []
         self.comes("model", entry_words({**entry, "role": "model"}), marks)
         if words and self.line:
