@@ -82,9 +82,19 @@ def start(browser: Any, address: str) -> Iterator[Watched]:
     watched.page.context.close()
 
 
+def write(page: Any, text: str) -> None:
+    """Put a text into the editor, in place of what is there, as somebody who pastes it."""
+    page.locator(".cm-content").fill(text)
+    assert written(page) == text
+
+
+def written(page: Any) -> str:
+    return str(page.evaluate("document.getElementById('text').value"))
+
+
 def run_text(page: Any, text: str) -> str:
     """Run a text on the start page; give what the page then says."""
-    page.fill("#text", text)
+    write(page, text)
     page.click("#run")
     page.wait_for_function(
         "!document.getElementById('status').textContent.startsWith('Running')", timeout=30_000
@@ -104,12 +114,13 @@ def test_the_player_plays_at_once(start):
 
 def test_a_changed_loop_plays_a_broken_one_says_why_and_an_endless_one_ends(start):
     page = start.page
-    original = page.input_value("#text")
+    original = written(page)
     said = run_text(page, original.replace('"answered"', '"all done"'))
     assert said.startswith("Your loop has run: ")
     assert "all done" in page.inner_text(".agentlib-code")
     said = run_text(page, original.replace("return {", "retrun {", 1))
     assert "is no Python" in said
+    assert "retrun" in page.inner_text(".cm-marked")
     assert "all done" in page.inner_text(".agentlib-code")  # what was there still plays
     said = run_text(page, "def run_agent(model, tools, goal, max_steps=10):\n    while True:\n        pass\n")
     assert "ran too long" in said
@@ -121,7 +132,7 @@ def test_a_changed_loop_plays_a_broken_one_says_why_and_an_endless_one_ends(star
 
 def test_what_if_runs_on_the_start_page(start):
     page = start.page
-    run_text(page, page.input_value("#text"))
+    run_text(page, written(page))
     player = page.locator(".agentlib-player")
     player.locator("summary", has_text="What if").first.click()
     form = player.locator("textarea").first
@@ -133,13 +144,55 @@ def test_what_if_runs_on_the_start_page(start):
 
 def test_what_was_written_is_there_after_a_reload_and_gone_after_begin_again(start):
     page = start.page
-    page.fill("#text", "# mine\n" + page.input_value("#text"))
+    write(page, "# mine\n" + written(page))
     page.reload()
-    assert page.input_value("#text").startswith("# mine\n")
+    page.wait_for_selector(".cm-content")
+    assert written(page).startswith("# mine\n")
     page.click("#again")
     page.reload()
-    assert page.input_value("#text").startswith("def run_agent")
+    assert written(page).startswith("def run_agent")
     page.wait_for_selector("body[data-python=ready]", timeout=90_000)
+
+
+def test_the_editor_indents_undoes_and_is_left_by_escape_and_tab(start):
+    page = start.page
+    editor = page.get_by_role("textbox", name="Your loop, in Python")
+    original = written(page)
+    write(page, "def run_agent(model):")
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\nif model:\npass")
+    assert written(page) == "def run_agent(model):\n    if model:\n        pass"
+    assert page.locator(".cm-line span").first.evaluate("span => getComputedStyle(span).fontWeight") == "600"
+    page.keyboard.press("Shift+Tab")
+    assert written(page).endswith("\n    pass")
+    page.keyboard.press("Tab")
+    assert written(page).endswith("\n        pass")
+    assert editor.evaluate("field => field === document.activeElement")
+    described = editor.get_attribute("aria-describedby")
+    assert "press Escape, then Tab" in page.inner_text(f"#{described}")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "steps"
+    page.keyboard.press("Shift+Tab")
+    assert editor.evaluate("field => field === document.activeElement")
+    for _ in range(20):
+        page.keyboard.press("Control+z")
+    assert written(page) == original
+
+
+def test_where_the_editor_does_not_come_the_plain_field_runs_loops(browser, address):
+    watched = Watched(browser, address)
+    page = watched.page
+    page.context.route("**/editor.js", lambda route: route.abort())
+    page.goto(f"{address}/index.html")
+    page.wait_for_selector("body[data-python=ready]", timeout=90_000)
+    page.fill("#text", written(page).replace('"answered"', '"all done"'))
+    page.click("#run")
+    page.wait_for_function(
+        "document.getElementById('status').textContent.startsWith('Your loop has run')", timeout=30_000
+    )
+    assert "all done" in page.inner_text(".agentlib-code")
+    page.context.close()
 
 
 @pytest.mark.skipif(AXE is None, reason="no axe here: npm install axe-core, then AXE=.../axe.min.js")

@@ -29,7 +29,11 @@ TEXT_SECONDS = 3.0
 
 
 class LoopTextError(Exception):
-    """What is wrong with the text of a loop, in a sentence for its writer."""
+    """What is wrong with the text of a loop, in a sentence for its writer. line: where; 0 = nowhere in it."""
+
+    def __init__(self, words: str, line: int = 0) -> None:
+        super().__init__(words)
+        self.line = line
 
 
 def loop_of(text: str) -> Callable[..., Any]:
@@ -46,7 +50,8 @@ def loop_of(text: str) -> Callable[..., Any]:
         line = (problem.text or "").strip()
         where = f"Line {problem.lineno}" if problem.lineno else "Your text"
         shown = f": `{short(line, 60)}`" if line else ""
-        raise LoopTextError(f"{where} is no Python: {problem.msg}{shown}. Nothing was run.") from None
+        words = f"{where} is no Python: {problem.msg}{shown}. Nothing was run."
+        raise LoopTextError(words, problem.lineno or 0) from None
     except RunEnded:
         raise LoopTextError(
             f"What stands outside of {FUNCTION} did not end within {TEXT_SECONDS:g} seconds."
@@ -66,13 +71,16 @@ def first_values(text: str, max_steps: int) -> dict[str, Any]:
 
 
 def answer_page(wanted: str) -> str:
-    """Do what the page asks for: "run", "fork" or "one run". JSON both ways; "problem" says what is wrong."""
+    """Do what the page asks for: "run", "fork" or "one run". JSON both ways.
+
+    "problem" in the answer says what is wrong, "line" where in the text; 0 = at no line of it.
+    """
     request: dict[str, Any] = json.loads(wanted)
     try:
         with contextlib.redirect_stdout(Counter()):
             return json.dumps(_answer(request))
     except (AgentLibError, LoopTextError, TypeError, ValueError) as problem:
-        return json.dumps({"problem": str(problem)})
+        return json.dumps({"problem": str(problem), "line": getattr(problem, "line", 0)})
 
 
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,10 @@ __all__ = ["PAGES", "course_map", "start_page", "write_start_page"]
 
 PAGES = Path(__file__).with_name("pages")
 PLAYER = Path(__file__).parents[2] / "views" / "tracer"
+SHARED = (
+    "editor.js", "editor.LICENSE.txt", "page_model.js", "python.js", "python_worker.js", "start.css",
+    "start.js",
+)  # fmt: skip
 MAX_STEPS = 4
 ROW = re.compile(
     r"^\| \[(?P<title>[^\]]+)\]\((?P<path>(?P<kind>notebooks|exercises)/\w+\.ipynb)\) "
@@ -52,7 +56,7 @@ def start_page(readme: str) -> str:
 
 def write_start_page(site: Path, course_dir: Path) -> None:
     """Write the start page and its files into the site."""
-    for name in ("start.css", "start.js", "start_worker.js"):
+    for name in SHARED:
         shutil.copyfile(PAGES / name, site / name)
     for name in ("player.css", "player.js"):
         shutil.copyfile(PLAYER / name, site / name)
