@@ -722,7 +722,8 @@ def test_reset_wants_names_or_all():
 
 def test_the_points_of_ones_own_exercise_are_kept_and_those_of_another_file_are_not(tmp_path, monkeypatch):
     monkeypatch.setenv("AGENTLIB_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("agentlib.course.check_command.COURSE_DIR", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "course_copy").mkdir()
     solution = ROOT / "solutions" / "ex01_write_the_loop.ipynb"
     for folder in ("exercises", "handed_in"):
         (tmp_path / folder).mkdir()

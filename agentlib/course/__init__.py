@@ -6,11 +6,13 @@ learner's kernel.
 
 from typing import Any
 
+from agentlib._platform import HERE
 from agentlib.course._progress import keep_check, progress
 from agentlib.course.checking.engine import check_functions, checked_seed, named_functions
 from agentlib.course.checking.report import CheckReport
 from agentlib.course.exercises import find_exercise
 from agentlib.course.final import final_test
+from agentlib.course.originals import course_folder, with_change
 from agentlib.course.quick_checks import quick_check
 from agentlib.course.running.trying import try_it
 from agentlib.course.selfcheck import self_check
@@ -31,4 +33,6 @@ def check(exercise: Any = None, *functions: Any, seed: int | None = None) -> Che
         raise TypeError('The exercise\'s name comes first, then the function: check("ex01", run_agent).')
     checked_seed(seed)
     found = find_exercise(exercise)
-    return keep_check(check_functions(found, named_functions(found, functions), seed))
+    report = keep_check(check_functions(found, named_functions(found, functions), seed))
+    folder = None if HERE.browser else course_folder()
+    return with_change(report, folder) if folder else report

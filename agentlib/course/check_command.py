@@ -12,18 +12,17 @@ from agentlib.course._progress import keep_check
 from agentlib.course.check_subprocess import check_in_subprocess
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import find_exercise
+from agentlib.course.originals import course_folder, needs_folder, with_change
 from agentlib.messages import short
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-__all__ = ["COURSE_DIR", "Commands", "add_check", "find_file", "say"]
-
-COURSE_DIR = Path(__file__).resolve().parents[2]
+__all__ = ["Commands", "add_check", "find_file", "say"]
 
 
-def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
-    """Find the notebook of what was given: a file, or the name of an exercise."""
+def find_file(name: str) -> Path:
+    """Find the notebook of what was given: a file, or the name of an exercise in the learner's folder."""
     if not name.strip():
         raise NotebookError("Name a notebook file, or an exercise such as ex02.")
     path = Path(name)
@@ -31,9 +30,16 @@ def find_file(name: str, course_dir: Path = COURSE_DIR) -> Path:
     if path.suffix == ".ipynb" or os.path.exists(path):
         return path
     try:
-        return course_dir / "exercises" / f"{find_exercise(name).name}.ipynb"
+        exercise = find_exercise(name)
     except ValueError as problem:
         raise NotebookError(f"There is no file {short(name, 60)}. {problem}") from None
+    beside = Path(f"{exercise.name}.ipynb")
+    if beside.is_file():
+        return beside
+    try:
+        return needs_folder() / "exercises" / beside
+    except ValueError as problem:
+        raise NotebookError(str(problem)) from None
 
 
 def say(text: str) -> None:
@@ -51,10 +57,10 @@ def run_check(arguments: argparse.Namespace) -> int:
     try:
         path = find_file(arguments.what)
         report = check_in_subprocess(path, arguments.seed, arguments.seconds)
-        if (
-            path.resolve() == COURSE_DIR / "exercises" / f"{report.exercise}.ipynb"
-        ):  # one's own, nobody else's
-            report = keep_check(report)
+        folder = course_folder()
+        # one's own, nobody else's
+        if folder and path.resolve() == folder / "exercises" / f"{report.exercise}.ipynb":
+            report = with_change(keep_check(report), folder)
     except NotebookError as problem:
         said = re.sub(r"\s*[\r\n]\s*", " ", str(problem))  # a file's name may hold a line break
         if arguments.json:

@@ -10,12 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentlib.course.originals import COURSE_DIR, course_folder
+
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 __all__ = ["add_lab"]
 
-COURSE_DIR = Path(__file__).resolve().parents[2]
 # JupyterLab reads settings from the folder "labconfig" of each folder named in JUPYTER_CONFIG_PATH.
 # Ours turn off the question about news and show Markdown as a page; what a person has set still wins.
 CONFIG_DIR = Path(__file__).resolve().parent / "jupyter_config"
@@ -145,8 +146,9 @@ def become(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 def lab(arguments: argparse.Namespace) -> int:
     """Start JupyterLab on the course. Returns 1 if it cannot be started, else JupyterLab's own exit code."""
+    folder = course_folder() or COURSE_DIR
     problem = lab_problem(
-        COURSE_DIR,
+        folder,
         arguments.port,
         jupyterlab_is_here=find_spec("jupyterlab") is not None,
         port_free=arguments.port is None or port_is_free(arguments.port),
@@ -155,7 +157,7 @@ def lab(arguments: argparse.Namespace) -> int:
         print(problem, file=sys.stderr)
         return 1
     command = lab_command(
-        COURSE_DIR,
+        folder,
         arguments.port,
         arguments.extra,
         is_root=hasattr(os, "geteuid") and os.geteuid() == 0,

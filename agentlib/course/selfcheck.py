@@ -4,8 +4,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 
 from agentlib._platform import HERE, Platform
+from agentlib.course.originals import changes_in_folder, course_folder
 from agentlib.labs import blue_mugs
 from agentlib.loop import run_agent
 
@@ -32,7 +34,10 @@ IN_A_BROWSER = (
 )
 NOT_KEPT = "This page keeps no files: what you write and answer here is lost when you close it."
 REPAIR_PAGE = "Load this page anew. If that does not help, try another browser."
-REPAIR = "Run this in a cell of its own, then restart the kernel:  %pip install -r ../requirements.txt"
+REPAIR = (
+    "Run these two lines in a cell of their own, then restart the kernel:  %cd ..  and  "
+    "%pip install -r requirements.txt"
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,8 @@ class Finding:
 class SelfCheckReport:
     """All findings; printed, it is a list with one line a finding and one sentence at the end.
 
-    repair: what to do where something is missing. notes: what is so on this platform.
+    repair: what to do where something is missing. notes: what is so on this platform, and what the course has
+    changed in the learner's notebooks.
     """
 
     findings: tuple[Finding, ...]
@@ -90,16 +96,20 @@ def self_check(
     python: tuple[int, int] = sys.version_info[:2],
     version_of: Callable[[str], str] = metadata.version,
     platform: Platform = HERE,
+    folder: Path | None = None,
 ) -> SelfCheckReport:
-    """Look at Python, the packages of the course and one run of the loop; never raises.
+    """Look at Python, the packages, one run of the loop and what the course has changed; never raises.
 
     python: the two numbers of the version. version_of: gives the version of an installed package, and
     raises importlib.metadata.PackageNotFoundError for one that is not installed.
+    folder: the learner's folder of the course; None = it is found from the working folder.
     """
     packages = [_package(name, purpose, version_of, platform) for name, purpose in PACKAGES.items()]
     findings = (_python(python), *packages, _one_run())
     if not platform.browser:
-        return SelfCheckReport(findings)
+        folder = folder or course_folder()
+        changes = changes_in_folder(folder) if folder else []
+        return SelfCheckReport(findings, notes=tuple(str(change) for change in changes))
     notes = (IN_A_BROWSER,) if platform.drive else (IN_A_BROWSER, NOT_KEPT)
     return SelfCheckReport(findings, REPAIR_PAGE, notes)
 
