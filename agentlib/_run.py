@@ -207,7 +207,8 @@ class RunState:
         read = None if self.read == self.history.entries else self.read
         entries, tokens = progress.next_entries, progress.next_estimate
         text = "closing" if self.closing else ""
-        self._happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read))
+        now = progress.last_seconds
+        self._happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read, now))
         try:
             # A list that the model may change without harm to the record.
             history = self.history.view() if self.read is None else copy.deepcopy(self.read)
@@ -230,7 +231,7 @@ class RunState:
 
     def _noted(self, event: Event) -> None:
         """Keep what a model tells while it is asked. Raises Stop if there must be no further attempt."""
-        event = event._replace(step=self.progress.steps)
+        event = event._replace(step=self.progress.steps, seconds=self.progress.look_at_clock())
         self._happened(event)
         if event.kind == "attempt":
             usage = read_usage((event.entry or {}).get("usage"))
@@ -241,6 +242,7 @@ class RunState:
     def record_reply(self, reply: ReadReply) -> None:
         """Put the model's reply into the history, and count its tokens; a note says why it cannot be read."""
         progress, entry = self.progress, reply.entry
+        now = progress.look_at_clock()
         tokens = tokens_for(reply.size)
         if self.closing:
             entry["closing"] = True
@@ -259,7 +261,7 @@ class RunState:
         self.empty_replies = self.empty_replies + 1 if reply.kind == "empty" else 0
         if reply.kind == "invalid":
             progress.errors += 1
-        self._happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem))
+        self._happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem, False, 0, None, now))
         if reply.kind == "answer":
             self.answer = entry["text"]
         elif reply.kind == "invalid":
@@ -300,7 +302,8 @@ class RunState:
         reason = self._forbidden()
         if reason is not None:
             raise Stop(reason)
-        self._happened(Event("act", self.progress.steps, None, 0, 0, call.id, call.tool))
+        step, now = self.progress.steps, self.progress.last_seconds
+        self._happened(Event("act", step, None, 0, 0, call.id, call.tool, False, 0, None, now))
         return _shortened(self._outcome(call), self.max_result_chars)
 
     def _outcome(self, call: ReadCall) -> ToolOutcome:
@@ -354,7 +357,8 @@ class RunState:
         entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}
         self.history.add(entry, text_tokens(outcome.text))
         text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
-        self._happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran))
+        now = progress.look_at_clock()
+        self._happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran, 0, None, now))
 
     # -- the end
 
@@ -408,7 +412,8 @@ class RunState:
         said: Entry = {"answer": self.answer, "detail": reason.detail}
         if self.failed_usage is not None:
             said["usage"] = self.failed_usage
-        self._happened(Event("stop", self.progress.steps, said, text=str(reason)))
+        now = self.progress.look_at_clock()
+        self._happened(Event("stop", self.progress.steps, said, text=str(reason), seconds=now))
         if self.said_late:
             detail = "; ".join(filter(None, (reason.detail, self.said_late)))
             said["detail"] = short(detail, MAX_ERROR_CHARS, say_length=True)
@@ -420,12 +425,13 @@ class RunState:
         """Add a note for the model to read."""
         entry = user(text)
         self.history.add(entry, text_tokens(text))
-        self._happened(Event("note", self.progress.steps, entry))
+        self._happened(Event("note", self.progress.steps, entry, seconds=self.progress.last_seconds))
 
     def _happened(self, event: Event) -> None:
         """Keep an event and show it to the one who watches."""
         self.events.append(event)
         if self.on_event is not None:
+            self.progress.just_looked = False  # who watches may take long
             try:
                 self.on_event(event)
             except BaseException as problem:
@@ -441,6 +447,7 @@ class RunState:
             entries, tokens = len(self.history.entries), self.history.tokens
         else:
             self.read = _read_memory(self.memory, self.history.view())
+            progress.look_at_clock()  # it may have asked a model
             entries = len(self.read)
             try:
                 tokens = sum(map(entry_tokens, self.read))

@@ -70,7 +70,9 @@ class Event(NamedTuple):
                  what its last line has changed.
     step: the number of the model call that it belongs to, from 1; 0 = before the first call.
     In a watched loop call and made_at say in which of its calls, and at which of its lines, a thing happened.
-    What stands from `variables` on tells how the loop did it, and does not count when events are compared.
+    seconds: running time since the start of the run, to the millisecond, by the run's own clock; a watched
+    loop has none. It does not count when events are compared; neither does what stands behind it, which tells
+    how a watched loop did it.
     """
 
     kind: str
@@ -83,6 +85,7 @@ class Event(NamedTuple):
     ran: bool = False
     line: int = 0
     read: list[Any] | None = None  # a watched loop may put anything into its history
+    seconds: float = 0.0
     variables: dict[str, str | None] | None = None
     call: int = 0
     caller: int = 0
@@ -105,7 +108,7 @@ class Event(NamedTuple):
         }
 
 
-_COMPARED = Event._fields.index("variables")
+_COMPARED = Event._fields.index("seconds")
 
 
 @dataclass(frozen=True)
@@ -528,7 +531,8 @@ class Difference(NamedTuple):
 def _in_words(event: Event | None) -> str:
     if event is None:
         return "nothing"
-    values = {name: value for name, value in event.as_dict().items() if name not in ("kind", "step")}
+    left_out = ("kind", "step", "seconds")
+    values = {name: value for name, value in event.as_dict().items() if name not in left_out}
     return f"{event.kind} {short(values, 100)}"
 
 

@@ -115,7 +115,7 @@ class Recorder:
             compared = self.expressions.at(self.line, Scope(variables, frame))
         caller, self.caller = self.caller, 0
         self.events.append(  # by place, since that is quicker than by name
-            Event("line", self.calls, None, 0, 0, "", "", False, self.line, None,
+            Event("line", self.calls, None, 0, 0, "", "", False, self.line, None, 0.0,
                   changed, self.call, caller, compared, budgets)
         )  # fmt: skip
 
