@@ -213,6 +213,23 @@ def test_the_tab_key_stops_once_in_the_rows_and_once_in_the_bars_and_up_and_down
         assert player.frame == 31
 
 
+def test_a_key_press_lays_the_page_out_once(pages: Pages) -> None:
+    player = pages.open(mugs())
+    devtools = player.page.context.new_cdp_session(player.page)
+    devtools.send("Performance.enable")
+
+    def layouts() -> float:
+        found = devtools.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in found if one["name"] == "LayoutCount")
+
+    player.press("End")
+    before = layouts()
+    for _ in range(20):
+        player.page.keyboard.press("ArrowLeft")
+        player.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
+    assert layouts() - before <= 24
+
+
 # --- several runs -----------------------------------------------------------------------------------
 
 
@@ -318,7 +335,6 @@ def test_caption_current_line_current_row_and_bars_are_in_view_at_once(
 ) -> None:
     player = pages.open(mugs() if runs == 1 else {"A": mugs(), "B": mugs(3)}, width)
     player.root.get_by_role("combobox", name="Play and arrow keys go").select_option("line")
-    player.page.emulate_media(reduced_motion="reduce")  # a new row comes from a little below
     for frame in range(1, 32):
         assert player.root.evaluate(IN_VIEW) == [], frame
         player.press("ArrowRight")

@@ -11,7 +11,7 @@ const SAVE_AFTER_MS = 150;
 const ANSWER_AFTER_MS = 8000; // a run takes milliseconds; whoever has heard nothing by then is told why that may be
 const MOST_BARS = 100;
 const MOST_VARIABLES = 40; // of more the strip scrolls, so that what stands above it stays in view
-const BLOCK = 100; // rows of a long history come and go in blocks, so that a page of thousands stays quick
+const BLOCK = 50; // rows of a long history come and go in blocks, so that a page of thousands stays quick
 const AGAIN = "Python no longer knows this player: the kernel was restarted or is gone. Run this cell again.";
 // Drawn as paths, since not every computer has a font with these signs. Each is 16 units wide and high.
 const ICONS = {
@@ -266,11 +266,13 @@ class Code {
     for (const [line, runs] of at) line.light(runs, several);
     this.lit = [...at.keys()];
     this.values(numbers);
-    const [first, ...others] = this.lit.map((line) => line.element);
-    if (!first) return;
     // Lines that are too far from the first one to be seen with it stick to the edge of the pane.
-    for (const other of others) other.classList.add("agentlib-pinned");
-    keepInView(this.element, first, Math.max(0, ...others.map((other) => other.offsetHeight)));
+    for (const line of this.lit.slice(1)) line.element.classList.add("agentlib-pinned");
+  }
+
+  look() {
+    const [first, ...others] = this.lit.map((line) => line.element);
+    if (first) keepInView(this.element, first, Math.max(0, ...others.map((other) => other.offsetHeight)));
   }
 
   values(numbers) {
@@ -364,9 +366,10 @@ class History {
     const coming = this.drawComing(number);
     const newest = this.marked.at(-1) ?? (this.rows.length > before ? this.rows.at(-1) : null);
     if (newest || !this.stops.current?.isConnected) this.stops.set((newest ?? this.rows.at(-1))?.button ?? null);
-    if (newest) keepInView(this.element, newest.element);
-    if (coming) keepInView(this.element, coming);
+    this.wanted = [newest?.element, coming].filter(Boolean);
   }
+
+  look() { for (const row of this.wanted) keepInView(this.element, row); }
 
   startFrom(from) {
     this.from = from;
@@ -569,6 +572,7 @@ class Variables {
 
   draw(frame, number) {
     let any = false;
+    this.fresh = [];
     for (const [name, list] of this.changes) {
       const chip = this.chips.get(name);
       const change = lastUpTo(list, number);
@@ -579,11 +583,13 @@ class Variables {
       if (chip.shown !== change.value) chip.value.textContent = chip.shown = change.value;
       chip.element.className = change.frame === number ? `agentlib-var agentlib-fresh agentlib-${frame.move || "none"}` : "agentlib-var";
       chip.now.hidden = change.frame !== number;
-      if (change.frame === number) keepInView(this.element, chip.element);
+      if (change.frame === number) this.fresh.push(chip.element);
     }
     this.list.hidden = !any; // a list without items is no list
     if (this.changes.size) this.none.hidden = any;
   }
+
+  look() { for (const chip of this.fresh) keepInView(this.element, chip); }
 }
 
 // The sentence about one frame, with the moves above or beside it.
@@ -643,6 +649,8 @@ class Run {
     this.code?.draw([number]);
     for (const part of this.parts) part.draw(frame, number);
   }
+
+  look() { for (const part of [this.code, ...this.parts]) part?.look?.(); }
 }
 
 // --- several runs at the same moment, and the track -------------------------------------------------
@@ -1029,7 +1037,7 @@ class Player {
     const tick = this.now;
     const numbers = this.clock.at(tick);
     this.runs.forEach((run, place) => run.draw(numbers[place]));
-    this.code?.draw(numbers); // last, since its pane is as high as the runs beside it
+    this.code?.draw(numbers);
     const frames = this.runs.map((run, place) => run.frames[numbers[place] - 1]);
     const step = this.clock.steps[tick - 1] ?? 0;
     this.wire.draw(frames.map((frame) => frame?.step ?? 0));
@@ -1040,6 +1048,8 @@ class Player {
       make("b", {}, numberWords(tick)), ` of ${numberWords(this.last)}`);
     if (frames[0]) this.fork?.follow(frames[0].step);
     this.root.dataset.frame = String(tick);
+    // All is written before anything is measured, so that the page is laid out once.
+    for (const part of [...this.runs, this.code]) part?.look();
   }
 
   // --- moving
