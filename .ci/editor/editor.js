@@ -60,13 +60,14 @@ function leaveByTab(view) {
 }
 
 // Put an editor in the place of a textarea, which stays in the page, hidden, with the same text in it.
-// change(text) is called whenever a person has changed the text. The label of the textarea names the editor.
-export function editorFor(area, change = () => {}) {
+// change(text) is called whenever a person has changed the text. run: what Shift+Enter does, runWords: that in words,
+// such as "runs it". The label of the textarea names the editor.
+export function editorFor(area, change = () => {}, { run, runWords } = {}) {
   const label = area.labels?.[0];
   const help = document.createElement("p");
   help.className = "editor-help";
   help.id = `${area.id}-help`;
-  help.textContent = HELP;
+  help.textContent = run ? `${HELP} Shift+Enter ${runWords}.` : HELP;
   const extensions = [
     lineNumbers(),
     history(),
@@ -80,6 +81,7 @@ export function editorFor(area, change = () => {}) {
     syntaxHighlighting(colours),
     look,
     marked,
+    keymap.of(run ? [{ key: "Shift-Enter", run: () => (run(), true) }] : []),
     keymap.of([{ key: "Escape", run: leaveByTab }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
     EditorView.contentAttributes.of({
       "aria-label": label?.textContent.trim() || area.getAttribute("aria-label") || "Python",

@@ -21,7 +21,7 @@ from agentlib.course.running.cells import Ran, run_cells
 from agentlib.course.running.runner import Runner, why_not
 from agentlib.messages import Entry
 
-__all__ = ["check_file"]
+__all__ = ["Followed", "check_file"]
 
 
 def check_file(
@@ -81,13 +81,13 @@ def _report(
         if why := why_not(function):
             raise NotebookError(f"{path}: {name} is {why} `def {name}(...)`.")
     learner = Runner(functions, alone=now is not None, loop=ran.loop)
-    report = check_with(exercise, _Followed(learner, now) if now else learner, seed)
+    report = check_with(exercise, Followed(learner, now) if now else learner, seed)
     report = with_print_note(report, learner.printed)
     problems = tuple(problem for problem in ran.problems if report.started or "not started" not in problem)
     return replace(report, notes=(*report.notes, *problems, *_other_name(path, exercise)))
 
 
-class _Followed:
+class Followed:
     """A `Learner` that tells which function it is about to call."""
 
     def __init__(self, learner: Learner, now: Callable[[str, float], None]) -> None:

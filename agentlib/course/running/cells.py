@@ -96,6 +96,7 @@ def run_cells(
     before: Callable[[Cell], None] | None = None,
     alone: bool = False,
     as_main: bool = False,
+    screen: Callable[[], Counter] = Counter,
 ) -> Ran:
     """Run code cells in order, as a notebook does, and go on after one that fails.
 
@@ -103,7 +104,8 @@ def run_cells(
     before: called with each cell before it runs, so that somebody can follow.
     alone: no person can press Ctrl-C here, so that a KeyboardInterrupt is an error like any other.
     as_main: the cells become this process's own `__main__`, in which pickle and typing look for their names.
-    What they print is counted and not shown.
+    screen: makes what takes the place of the screen, anew for each cell. What they print is counted, and not
+    shown unless it keeps it.
     """
     os.environ.setdefault("MPLBACKEND", "Agg")  # no window for a plot
     module = ModuleType("__main__")  # as in a notebook
@@ -128,7 +130,7 @@ def run_cells(
             ran.passed_over.append(f"{cell.place} was passed over: {cell.passed_over} is not run in a check")
         if cell.passed_over and not cell.code:
             continue
-        problem = _run_cell(cell, ran, seconds, alone)
+        problem = _run_cell(cell, ran, seconds, alone, screen())
         if problem:
             ran.problems.append(problem)
     return ran
@@ -172,7 +174,7 @@ def _compiled(source: str, name: str, futures: int) -> CodeType:
     return code
 
 
-def _run_cell(cell: Cell, ran: Ran, seconds: float, alone: bool) -> str:
+def _run_cell(cell: Cell, ran: Ran, seconds: float, alone: bool, printed: Counter) -> str:
     """Run one cell; give a sentence if something is wrong, else ""."""
     source = cell.source if cell.code is None else cell.code
     try:
@@ -187,7 +189,6 @@ def _run_cell(cell: Cell, ran: Ran, seconds: float, alone: bool) -> str:
     # So that an error can show the line that it came from.
     lines = [f"{line}\n" for line in cell.source.split("\n")]
     linecache.cache[cell.name] = (len(source), None, lines, cell.name)
-    printed = Counter()
     limit = TimeLimit(seconds)
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):

@@ -15,7 +15,7 @@ from agentlib.errors import AgentLibError
 from agentlib.labs import blue_mugs
 from agentlib.messages import short
 from agentlib.trace import Trace
-from agentlib.views.tracer.timeline import timeline
+from agentlib.views.tracer.page import page_values
 from agentlib.watch import fork, watch
 from agentlib.watch.what_if import read_change
 
@@ -70,9 +70,10 @@ def first_values(text: str, max_steps: int) -> dict[str, Any]:
     return _values({"": _watched(loop_of(text), max_steps)})
 
 
-def answer_page(wanted: str) -> str:
+def answer_page(wanted: str, now: Callable[[float], None] | None = None) -> str:
     """Do what the page asks for: "run", "fork" or "one run". JSON both ways.
 
+    now: a page's module is told by it how many seconds what runs next may take; a run needs none of it.
     "problem" in the answer says what is wrong, "line" where in the text; 0 = at no line of it.
     """
     request: dict[str, Any] = json.loads(wanted)
@@ -120,12 +121,4 @@ def _watched(loop: Callable[..., Any], max_steps: int) -> Trace:
 
 
 def _values(traces: Mapping[str, Trace]) -> dict[str, Any]:
-    return {
-        "timelines": [timeline(trace, label) for label, trace in traces.items()],
-        "frame": 1,
-        "guess": "",
-        "label": "Your loop",
-        "can_fork": True,
-        "problem": "",
-        "stale": "",
-    }
+    return page_values(traces, label="Your loop", can_fork=True)

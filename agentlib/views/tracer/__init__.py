@@ -26,7 +26,7 @@ class Tracer:
     are not installed. static: the same frames as tables, in HTML and in text, for places without widgets.
     predict: True, or a name such as "02 two steps" under which it is kept whether the guess was right.
     start: the number of the frame at which the player opens; 0 = at the first one. wanted: what had to come,
-    shown beside the frames.
+    shown beside the frames. opens: these two, where they are given.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Tracer:
         self.traces = dict(traces)
         name, predict = (predict, True) if isinstance(predict, str) else ("", predict)
         opens = {**({"start": start} if start else {}), **({"wanted": wanted} if wanted else {})}
+        self.opens = opens
         # The table keeps showing this run when the slider has run the loop again, so it says which run it is.
         title = {"title": f"All frames of the run with max_steps={live['max_steps']}"} if live else {}
         self.static = static_tracer(self.traces, predict=predict, start=start, wanted=wanted, **title)

@@ -15,7 +15,7 @@ from agentlib.views.describe import visible
 from agentlib.views.tracer.static import static_tracer
 from agentlib.views.tracer.timeline import timeline
 
-__all__ = ["save_page", "traces_of"]
+__all__ = ["page_values", "save_page", "traces_of"]
 
 HERE = Path(__file__).parent
 MARK = '<meta name="generator" content="agentlib save_page">'
@@ -86,17 +86,32 @@ def _free(target: Path) -> None:
             raise FileExistsError(f"{target} is there already and no page of save_page. Give another name.")
 
 
-def _page(traces: Mapping[str, Trace], title: str) -> str:
-    timelines = [timeline(trace, label) for label, trace in traces.items()]
-    values: dict[str, Any] = {
+def page_values(
+    traces: Mapping[str, Trace],
+    opens: Mapping[str, Any] | None = None,
+    *,
+    label: str = "Player",
+    can_fork: bool = False,
+) -> dict[str, Any]:
+    """Give what the player's JavaScript asks for, as plain data, for a page without a kernel.
+
+    traces: by name. opens: "start", the number of the frame that is shown first, and "wanted", what had to
+    come. label: the player's name for screen readers. can_fork: whether it has the form "what if".
+    """
+    timelines = [{**timeline(trace, name), **(opens or {})} for name, trace in traces.items()]
+    return {
         "timelines": timelines,
         "frame": timelines[0].get("start", 1),
         "guess": "",
-        "label": "Player",
-        "can_fork": False,
+        "label": label,
+        "can_fork": can_fork,
         "problem": "",
         "stale": "",
     }
+
+
+def _page(traces: Mapping[str, Trace], title: str) -> str:
+    values = page_values(traces)
     parts = {
         "title": html.escape(visible(title)),
         "css": (HERE / "player.css").read_text(encoding="utf-8"),

@@ -5,10 +5,10 @@ const SLOW_MS = 30_000; // loading that takes longer is spoken of
 const TOO_OLD = "This browser cannot run Python in a page (it has no WebAssembly).";
 
 export class Python {
-  // module: the one in which `answer_page` answers. tell(state, words): called when the state changes, which is
+  // answers: the function that answers, with its module. tell(state, words): called when the state changes, which is
   // "loading", "slow", "ready" or "missing"; words say why it is missing. It stands at the body, too.
-  constructor(module, tell) {
-    this.module = module;
+  constructor(answers, tell) {
+    this.answers = answers;
     this.tell = tell;
     this.before = Promise.resolve();
     this.start();
@@ -26,7 +26,7 @@ export class Python {
       this.ready = Promise.reject(new Error(TOO_OLD));
     } else {
       this.ready = new Promise((resolve, reject) => {
-        this.worker = new Worker(new URL("python_worker.js", import.meta.url), { type: "module", name: this.module });
+        this.worker = new Worker(new URL("python_worker.js", import.meta.url), { type: "module", name: this.answers });
         this.worker.onmessage = ({ data }) => (data.ready ? resolve() : reject(new Error(`It could not be loaded: ${data.problem}.`)));
         this.worker.onerror = (event) => reject(new Error(`It could not be loaded: ${event.message || "a file of it did not come"}.`));
       });
@@ -49,13 +49,14 @@ export class Python {
   }
 
   // Ask for something; give the answer, or {problem} with words. late(seconds): the words if it takes longer.
-  ask(request, limitSeconds, late) {
-    const asked = this.before.then(() => this.askNow(request, limitSeconds, late));
+  // grace: what Python itself gives more time to, it says so, and gets these seconds on top.
+  ask(request, limitSeconds, late, graceSeconds = 0) {
+    const asked = this.before.then(() => this.askNow(request, limitSeconds, late, graceSeconds));
     this.before = asked.catch(() => {});
     return asked;
   }
 
-  async askNow(request, limitSeconds, late) {
+  async askNow(request, limitSeconds, late, graceSeconds) {
     if (this.state === "missing") this.start();
     try {
       await this.ready;
@@ -74,7 +75,7 @@ export class Python {
         timer = setTimeout(() => this.restart(late(seconds)), seconds * 1000);
       };
       this.end = end;
-      this.worker.onmessage = ({ data }) => (data.answer === undefined ? wait(data.seconds) : end(JSON.parse(data.answer)));
+      this.worker.onmessage = ({ data }) => (data.answer === undefined ? wait(data.seconds + graceSeconds) : end(JSON.parse(data.answer)));
       this.worker.onerror = (event) => {
         event.preventDefault();
         this.restart(`Python broke off (${event.message || "no reason is known"}) and is being loaded anew. Try again.`);

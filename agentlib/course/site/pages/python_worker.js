@@ -1,5 +1,6 @@
 // Python for a page: the course without its widgets, so that less has to be loaded. The worker's name is the
-// module that answers, by its function `answer_page`: text in, text out.
+// function that answers, with its module: text in, text out. Meanwhile it may tell how many seconds what it does next
+// may take.
 import { loadPyodide } from "./static/pyodide/pyodide.mjs";
 
 const base = new URL(".", import.meta.url).href;
@@ -9,8 +10,10 @@ try {
     lockFileURL: `${base}static/pyodide-lock/start-lock.json`,
     packages: ["agentlib-course"],
   });
-  const answer = python.runPython(`from ${self.name} import answer_page\nanswer_page`);
-  self.onmessage = ({ data }) => self.postMessage({ answer: answer(data) });
+  const [, module, name] = self.name.match(/^(.*)\.(\w+)$/);
+  const answer = python.runPython(`from ${module} import ${name}\n${name}`);
+  const now = (seconds) => self.postMessage({ seconds });
+  self.onmessage = ({ data }) => self.postMessage({ answer: answer(data, now) });
   self.postMessage({ ready: true });
 } catch (problem) {
   self.postMessage({ problem: String(problem.message ?? problem).trim().split("\n").at(-1) });

@@ -33,7 +33,7 @@ function say(words, wrong = false) {
 
 // --- Python, in a worker of its own ----------------------------------------------------------------------
 
-const python = new Python("agentlib.course.site.live", (state, problem) => {
+const python = new Python("agentlib.course.site.live.answer_page", (state, problem) => {
   if (state === "slow") say("Python is still being loaded: the network is slow, or it is gone. The player and the map work meanwhile.");
   if (state === "missing") say(`Loops do not run here now. ${problem} The player and the map work. Press Run my loop to try again.`, true);
   if (state === "ready" && !status.classList.contains("wrong")) say("Python is ready: run your loop.");
