@@ -240,9 +240,9 @@ def test_the_page_holds_a_run_the_text_of_its_loop_and_the_map():
     values = json.loads(re.search(r'id="values">(.*?)</script>', page, re.DOTALL)[1])
     assert len(values["timelines"][0]["frames"]) > 20
     assert "".join(f"{line}\n" for line in values["timelines"][0]["lines"]) == LOOP
-    for folder in ("notebooks", "exercises"):
+    for folder, pages in (("notebooks", "lessons"), ("exercises", "exercises")):
         for path in (ROOT / folder).glob("[0e]*.ipynb"):
-            assert f'href="lab/index.html?path={folder}/{path.name}"' in page
+            assert f'href="{pages}/{path.stem}.html"' in page
     assert "{{" not in page
 
 

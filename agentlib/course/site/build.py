@@ -1,4 +1,4 @@
-"""Builds the site: the start page, and the lab with all notebooks, Python and every wheel that it needs."""
+"""Builds the site: pages to read and to start from, and the lab with Python and every wheel that it needs."""
 
 import importlib.metadata
 import json
@@ -19,6 +19,7 @@ from agentlib.course.site.pyodide import (
     make_lock,
     read_lock,
 )
+from agentlib.course.site.read_pages import write_read_pages
 from agentlib.course.site.start_page import write_start_page
 from agentlib.course.site.wheels import course_wheel, fetch_wheels
 
@@ -28,9 +29,12 @@ COURSE_DIR = Path(__file__).resolve().parents[3]
 # The kernel extension is made for one version of Pyodide; versions that stand in `pyproject.toml` too.
 TOOLS = {
     "hatchling": "1.33.0",
+    "ipykernel": "7.4.0",
     "jupyter-server": "2.21.1",
     "jupyterlite-core": "0.8.6",
     "jupyterlite-pyodide-kernel": "0.8.6",
+    "nbclient": "0.11.0",
+    "nbconvert": "7.17.2",
 }
 LOADED_AT_START = [
     "micropip",
@@ -152,7 +156,7 @@ def _build(
     (locked / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
     (locked / "start-lock.json").write_text(json.dumps(light_lock(lock)), encoding="utf-8")
     write_start_page(site, course_dir)
-    return plots, notes
+    return plots, (*notes, *write_read_pages(site, course_dir))
 
 
 def copy_files(course_dir: Path, files: Path, solutions: bool) -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+from agentlib.course.site.links import page_of
 from agentlib.course.site.live import first_values
 from agentlib.labs import blue_mugs
 from agentlib.views.shown import joined_html, tag
@@ -16,7 +17,7 @@ PAGES = Path(__file__).with_name("pages")
 PLAYER = Path(__file__).parents[2] / "views" / "tracer"
 SHARED = (
     "editor.js", "editor.LICENSE.txt", "page_model.js", "python.js", "python_worker.js", "start.css",
-    "start.js",
+    "start.js", "theme.js",
 )  # fmt: skip
 MAX_STEPS = 4
 ROW = re.compile(
@@ -27,13 +28,13 @@ ROW = re.compile(
 
 
 def course_map(readme: str) -> str:
-    """Make the map of lessons and exercises out of the tables of README."""
+    """Make the map of lessons and exercises, by their pages to read, out of the tables of README."""
     tables = []
     for kind, caption in (("notebooks", "Lessons"), ("exercises", "Exercises")):
         rows = []
         for found in ROW.finditer(readme):
             if found["kind"] == kind:
-                link = tag("a", found["title"], href=f"lab/index.html?path={found['path']}")
+                link = tag("a", found["title"], href=page_of(found["path"]))
                 rows.append(tag("tr", tag("th", link, scope="row"), tag("td", found["what"])))
         tables.append(tag("table", tag("caption", caption), tag("tbody", *rows)))
     return joined_html(*tables)
