@@ -319,8 +319,8 @@ EXERCISE = Exercise(
             details=(
                 "It names the limit that ended the run, with the word *step*, or with *coin* or *budget*, "
                 "and "
-                "says nothing that is not so: no outcome, good or bad (your loop does not know whether an order "
-                "was found), no wrong number of steps or coins, not the other limit. The "
+                "says nothing that is not so: no outcome, good or bad (whether an order was found, your loop "
+                "does not know), no wrong number of steps or coins, not the other limit. The "
                 "rest of its words is yours. Beside an answer the message is free: you may leave it out."
             ),
         ),

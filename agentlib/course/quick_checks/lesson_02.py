@@ -1,4 +1,4 @@
-"""The tasks of lesson 02: an act for wrong names, a model that reads, the smallest limit."""
+"""The tasks of lesson 02: an act for wrong names, a history in order, a model that reads, a limit."""
 
 # mypy: allow-untyped-calls
 
@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from agentlib.course.quick_checks.lesson_01 import Counting
-from agentlib.course.quick_checks.task import Made, SmallTask, Wrong, call
+from agentlib.course.quick_checks.task import Made, SmallTask, Words, Wrong, call, itself
 from agentlib.labs import by_hand
 from agentlib.messages import Entry, answer, ask
 
@@ -69,6 +69,23 @@ def _kind(reply: Any) -> Any:
         return reply
     names = re.findall("north|south", str(reply.get("text")).lower())
     return f"an answer that begins with {names[0]}" if names else "an answer that names no warehouse"
+
+
+def _in_order(value: Any) -> str:
+    """Say what is wrong with an order of the six entries, if anything is."""
+    letters = re.findall("[A-Z]", str(value).upper()) if isinstance(value, (str, list, tuple)) else []
+    if sorted(letters) != list("ABCDEF"):
+        return Words("no order of six letters, each of them once")
+    place = letters.index
+    faults = [
+        ("the goal does not stand first", place("D") > 0),
+        ("A stands before its own request", place("A") < place("E")),
+        ("F stands before its own request", place("F") < place("B")),
+        ("B stands before a result that it speaks of", place("B") < place("A")),
+        ("C stands before a result that it speaks of", place("C") < max(place("A"), place("F"))),
+    ]
+    wrong = next((what for what, is_so in faults if is_so), "")
+    return Words(f"an order in which {wrong}" if wrong else "the order in which a loop records them")
 
 
 class _Runs:
@@ -159,6 +176,25 @@ TASKS = (
                 "for a tool that raises KeyError itself",
             ),
             Wrong("    try:\n", "    try:\n        tools[name](**reply['input'])\n", "it left 2, not 1"),
+        ),
+    ),
+    SmallTask(
+        name="02 order",
+        ours="DEABFC",
+        cases=(
+            itself(
+                _in_order,
+                said="your order",
+                hint="First the goal; behind each request its own result; a request may rest on a result "
+                "that was read before; at the end the answer",
+            ),
+        ),
+        wrong=(
+            Wrong("DEABFC", "DAEBFC", "it is an order in which A stands before its own request"),
+            Wrong("DEABFC", "DEBAFC", "in which B stands before a result that it speaks of"),
+            Wrong("DEABFC", "EADBFC", "in which the goal does not stand first"),
+            Wrong("DEABFC", "DEABCF", "in which C stands before a result that it speaks of"),
+            Wrong("DEABFC", "DEABF", "it is no order of six letters"),
         ),
     ),
     SmallTask(
