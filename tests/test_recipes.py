@@ -7,9 +7,11 @@ import asyncio
 import re
 import sys
 from collections import Counter
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
+from anyio.from_thread import start_blocking_portal  # comes with JupyterLab, and with mcp
 from pydantic import BaseModel, Field
 
 from agentlib import Tool, answer, ask, ask_together, run_agent, stops
@@ -149,10 +151,8 @@ def mcp():
 @pytest.fixture
 def server(mcp):
     """A server in this process, with tools of every odd kind."""
-    from mcp.server.mcpserver import MCPServer
-    from mcp.server.mcpserver.exceptions import ToolError as ServerToolError
-
-    server = MCPServer("shop")
+    mcpserver = pytest.importorskip("mcp.server.mcpserver")
+    server = mcpserver.MCPServer("shop")
 
     class Node(BaseModel):
         name: str
@@ -162,7 +162,7 @@ def server(mcp):
     def stock_level(warehouse: str) -> str:
         """Count the blue mugs."""
         if warehouse not in blue_mugs.STOCK:
-            raise ServerToolError(f"no warehouse {warehouse}")
+            raise mcpserver.exceptions.ToolError(f"no warehouse {warehouse}")
         return f"{blue_mugs.STOCK[warehouse]} mugs"
 
     @server.tool()
@@ -184,10 +184,6 @@ def server(mcp):
 @pytest.fixture
 def connected(mcp):
     """connected(server) gives the tools of a server until the test is over."""
-    from contextlib import ExitStack
-
-    from anyio.from_thread import start_blocking_portal
-
     with ExitStack() as stack:
 
         def connect(server, **options):
