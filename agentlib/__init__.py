@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentlib import errors, stops
-    from agentlib._run import Run
-    from agentlib.loop import replay, run_agent
+    from agentlib._run import LATER, Run
+    from agentlib._writer import trace_writer
+    from agentlib.loop import replay, resume, run_agent
     from agentlib.messages import answer, ask, ask_together
     from agentlib.models import ScriptedModel
     from agentlib.tools import Tool, tool
     from agentlib.trace import Event, Trace, compare
 
 __all__ = [
+    "LATER",
     "Event",
     "Run",
     "ScriptedModel",
@@ -28,14 +30,17 @@ __all__ = [
     "compare",
     "errors",
     "replay",
+    "resume",
     "run_agent",
     "stops",
     "tool",
+    "trace_writer",
 ]
 
 # Each name is loaded when it is first asked for: every graded submission is a Python of its own that needs
 # few of them, and to load them all takes longer than to run most notebooks.
 _MODULE_OF = {
+    "LATER": "_run",
     "Event": "trace",
     "Run": "_run",
     "ScriptedModel": "models",
@@ -46,8 +51,10 @@ _MODULE_OF = {
     "ask_together": "messages",
     "compare": "trace",
     "replay": "loop",
+    "resume": "loop",
     "run_agent": "loop",
     "tool": "tools",
+    "trace_writer": "_writer",
 }
 
 

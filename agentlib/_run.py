@@ -7,7 +7,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from enum import Enum
+from typing import Any, Literal
 
 from agentlib._history import History
 from agentlib._json import whole_number
@@ -35,6 +36,7 @@ from agentlib.stops import (
     EMPTY_REPLY,
     FATAL_ERROR,
     MODEL_ERROR,
+    WAITING,
     Deadline,
     Progress,
     StepLimit,
@@ -43,14 +45,26 @@ from agentlib.stops import (
     read_reason,
     read_stops,
 )
-from agentlib.tools import ToolOutcome, Worker, failure, read_tools, run_tool, words_of
-from agentlib.trace import CLOSING_FAILED, Event, Trace
+from agentlib.tools import Tool, ToolOutcome, Worker, failure, read_tools, run_tool, words_of
+from agentlib.trace import CLOSING_FAILED, WAITS, Event, Trace
 
-__all__ = ["Approve", "Clock", "Memory", "OnEvent", "Run", "RunState", "Stop"]
+__all__ = ["LATER", "Approve", "Clock", "Later", "Memory", "OnEvent", "Run", "RunState", "Stop"]
 
 Memory = Callable[[list[Entry]], list[Entry]]
-Approve = Callable[[Entry], bool | str]
-"""Asked before a risky tool runs. Only True is a yes; a text is a no, and the model reads it."""
+
+
+class Later(Enum):
+    """What `approve` gives when a person has not decided yet: the run then waits."""
+
+    LATER = "later"
+
+    def __repr__(self) -> str:
+        return "LATER"
+
+
+LATER = Later.LATER
+Approve = Callable[[Entry], bool | str | Later]
+"""Asked before a risky tool runs. Only True is a yes; a text is a no, and the model reads it; see `LATER`."""
 OnEvent = Callable[[Event], None]
 Clock = Callable[[], float]
 
@@ -67,7 +81,7 @@ class Run:
     """What came of a run, however it ended.
 
     answer: the model's answer; None = there is none (never made up).
-    stopped: why it ended; equal to its text, such as "step limit".
+    stopped: why it ended; equal to its text, such as "step limit". "waiting": see `agentlib.resume`.
     steps: model calls made.
     usage: tokens read and written. coins: entries read, summed over the calls.
     tool_runs: tools that really ran. errors: results that are errors (an unknown tool and refused
@@ -173,7 +187,9 @@ class RunState:
         self.events: list[Event] = []
         self.read: list[Entry] | None = None  # what memory= makes of the history
         self.reply: ReadReply | None = None
+        self.replies = 0
         self.running: ReadCall | None = None
+        self.waiting: list[str] = []  # the tools whose requests wait for a person
         self.empty_replies = 0  # in a row
         self.failed_usage: ReplyUsage | None = None  # what a provider counts for a call that gave no reply
         self.answer: str | None = None
@@ -193,7 +209,9 @@ class RunState:
         self._happened(Event("start", 0, entry))
 
     def check_limits(self) -> None:
-        """Look at every limit. Raises Stop if the next call must not be made."""
+        """Look at every limit. Raises Stop if the next call must not be made, or if a request waits."""
+        if self.waiting:
+            raise Stop(StopReason(WAITING, f"a person has to decide on: {', '.join(self.waiting)}"))
         self._prepare_call()
         self._look_at(self.call_rules)
 
@@ -227,7 +245,7 @@ class RunState:
 
     def _request(self) -> ModelRequest:
         left = None if self.deadline is None else max(0.0, self.deadline - self.progress.seconds)
-        return ModelRequest(not self.closing, left, self._noted)
+        return ModelRequest(not self.closing, left, self._noted, self.replies)
 
     def _noted(self, event: Event) -> None:
         """Keep what a model tells while it is asked. Raises Stop if there must be no further attempt."""
@@ -247,6 +265,7 @@ class RunState:
         if self.closing:
             entry["closing"] = True
         self.reply = reply
+        self.replies += 1
         self.history.add(entry, tokens)
         if reply.usage is None:
             read = progress.next_estimate
@@ -302,21 +321,31 @@ class RunState:
         reason = self._forbidden()
         if reason is not None:
             raise Stop(reason)
+        tool = self.tools.get(call.tool)
+        # Before the event: what stands in the trace as begun had its yes, and may have done something.
+        refusal = self._refusal(call, tool) if tool is not None and (tool.risky or call.problem) else None
         step, now = self.progress.steps, self.progress.last_seconds
         self._happened(Event("act", step, None, 0, 0, call.id, call.tool, False, 0, None, now))
-        return _shortened(self._outcome(call), self.max_result_chars)
+        outcome = self._outcome(call, tool) if refusal is None else refusal
+        return _shortened(outcome, self.max_result_chars)
 
-    def _outcome(self, call: ReadCall) -> ToolOutcome:
-        """Ask a person first if the tool is risky, keep to the time limits."""
-        tool = self.tools.get(call.tool)
-        if call.problem and tool is not None:
+    def _refusal(self, call: ReadCall, tool: Tool) -> ToolOutcome | None:
+        """Say why a request is not run; ask a person if the tool is risky. None = it may run."""
+        if call.problem:
             return failure("invalid_input", f"The request cannot be run: {call.problem}.", ran=False)
-        if tool is not None and tool.risky:
-            refusal = _ask_person(self.approve, call)
-            if refusal:
-                return failure("not_approved", refusal, ran=False, failed=False)
-            if self._forbidden() is not None:  # the person may have taken long to say yes
-                return failure("not_run", f"Not run: {ENDED}", ran=False, failed=False)
+        said = _ask_person(self.approve, call)
+        self.progress.look_at_clock()  # the person may have taken long
+        if said is LATER:
+            words = f"{call.tool} waits for a person's yes. It was not run yet; its result will stand here."
+            return failure(WAITS, words, ran=False, failed=False)
+        if said:
+            return failure("not_approved", said, ran=False, failed=False)
+        if self._forbidden() is not None:
+            return failure("not_run", f"Not run: {ENDED}", ran=False, failed=False)
+        return None
+
+    def _outcome(self, call: ReadCall, tool: Tool | None) -> ToolOutcome:
+        """Run the tool, and keep to the time limits."""
         self.running = call
         wait = tool.timeout_seconds if tool else None
         if self.deadline is not None:
@@ -352,6 +381,8 @@ class RunState:
             progress.tools_ran[call.tool] += 1
             if outcome.failed:
                 progress.tools_failed[call.tool] += 1
+        elif not outcome.failed and outcome.result["error"] == WAITS:
+            self.waiting.append(call.tool)
         if outcome.failed:
             progress.errors += 1
         entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}
@@ -527,7 +558,7 @@ def _read_memory(memory: Memory, view: list[Entry]) -> list[Entry]:
     return read
 
 
-def _ask_person(approve: Approve | None, call: ReadCall) -> str:
+def _ask_person(approve: Approve | None, call: ReadCall) -> str | Literal[Later.LATER]:
     """Ask whether a risky tool may run; "" = yes. Only True is a yes; a text is a no with its reason."""
     if approve is None:
         return f"{call.tool} needs a person's yes, and nobody can be asked in this run. It was not run."
@@ -540,6 +571,8 @@ def _ask_person(approve: Approve | None, call: ReadCall) -> str:
         return f"{call.tool} needs a person's yes, and asking for it failed: {why}. It was not run."
     if yes is True:
         return ""
+    if yes is LATER:
+        return LATER
     reason = (
         f', with these words: "{short(yes.strip(), 200)}"' if isinstance(yes, str) and yes.strip() else ""
     )

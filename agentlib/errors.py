@@ -11,6 +11,7 @@ __all__ = [
     "ProviderError",
     "ReplayError",
     "ResultsFileError",
+    "ResumeError",
     "ScriptExhausted",
     "SummaryError",
     "ToolError",
@@ -90,6 +91,10 @@ class ReplayError(AgentLibError):
         super().__init__(f"The replay left the recording: {what}. Recorded: {expected!r}. Now: {got!r}.")
         self.expected = expected
         self.got = got
+
+
+class ResumeError(AgentLibError):
+    """Raised when a run cannot go on from its trace; says what is missing and what to do."""
 
 
 class ForkError(AgentLibError):

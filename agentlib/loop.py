@@ -4,15 +4,18 @@ The loop stands here and nowhere else. What is counted and written down on the w
 order in which the loop asks for it; the stop rules are in `stops.py`.
 """
 
+import dataclasses
 import time
+import warnings
 from typing import Any
 
-from agentlib._run import MAX_RESULT_CHARS, Approve, Clock, Memory, OnEvent, Run, RunState, Stop
-from agentlib.messages import ModelFunction
+from agentlib._resume import has_ended, make_state, what_is_new
+from agentlib._run import MAX_RESULT_CHARS, Approve, Clock, Memory, OnEvent, Run, Stop
+from agentlib.messages import ModelFunction, describe
 from agentlib.stops import ANSWERED, LEAVES_ROOM_FOR_CLOSING, read_stops
 from agentlib.trace import Trace
 
-__all__ = ["replay", "run_agent"]
+__all__ = ["replay", "resume", "run_agent"]
 
 
 def run_agent(
@@ -28,20 +31,22 @@ def run_agent(
     closing_call: bool = False,
     on_event: OnEvent | None = None,
     clock: Clock = time.monotonic,
+    goes_on_from: Trace | None = None,
 ) -> Run:
     """Run an agent until it answers or a stop rule ends it; give back a `Run`, whatever happens.
 
     model: `model(history) -> reply`. tools: names and functions, or a list of functions or `Tool`s.
     goal: what the user wants. max_steps: the most model calls, a whole number from 1 up.
-    stops: stop rules, see `agentlib.stops`. approve(call) -> bool: asked before a risky tool runs; only
-    True is a yes. memory(history) -> history: what the model reads; the whole history is kept.
+    stops: stop rules, see `agentlib.stops`. approve(call): asked before a risky tool runs; True is a yes,
+    `LATER` ends the run with "waiting", all else is a no, a text one with its reason.
+    memory(history) -> history: what the model reads; the whole history is kept.
     max_result_chars: a longer result is cut before it is recorded, both ends kept; None = no limit.
     closing_call: after a stop make one more call, with no tools, for an answer from what is known.
-    on_event(event): sees each event as it happens. clock: gives seconds.
+    on_event(event): sees each event as it happens. clock: gives seconds. goes_on_from: see `resume`.
     Raises ValueError or TypeError before the first model call if an argument is wrong.
     """
-    state = RunState(
-        model, tools, goal, max_steps, stops=stops, approve=approve, memory=memory,
+    state = make_state(
+        goes_on_from, model, tools, goal, max_steps, stops=stops, approve=approve, memory=memory,
         max_result_chars=max_result_chars, on_event=on_event, clock=clock,
     )  # fmt: skip
     with state:  # takes what is raised inside for the reason to stop, and gives every request a result
@@ -63,15 +68,56 @@ def run_agent(
     return state.result()
 
 
+def resume(trace: Trace, model: ModelFunction, tools: Any, **options: Any) -> Run:
+    """Go on with a run from its trace: after a wait for a person, or after its program was ended anywhere.
+
+    trace: the run so far: `run.trace`, or `Trace.load(path)` of what `trace_writer(path)` or `save` wrote.
+    model, tools, options: as for `run_agent`; the goal and, unless given, max_steps are those of the trace.
+    Nothing that ran is run again, and every count and limit goes on; a `Deadline` counts running time alone.
+    A tool that was begun and gave no result runs again only if it is `repeatable`; else the model reads that
+    it is not known whether it finished. A request that waits is put to `approve` again. A model call without
+    a reply is made again. A run that has ended for any other reason is given back as it was.
+    What was lost, and in what the tools are others, is warned of and stands in the trace's "resume" event.
+    Raises ResumeError if going on would not be safe; TypeError or ValueError for a wrong argument.
+    """
+    if not isinstance(trace, Trace):
+        raise TypeError(f"resume takes a trace, such as Trace.load(path), but was given {describe(trace)}.")
+    if trace.watched:
+        raise ValueError(
+            "The trace was made by watching a loop from outside: run_agent cannot go on from it."
+        )
+    new = ""
+    if has_ended(trace):
+        options |= {"closing_call": True, "memory": None, "on_event": None}
+    else:
+        new = what_is_new(trace, tools)
+    if new:
+        warnings.warn(new, stacklevel=2)
+    about = trace.latest_about()
+    options.setdefault("max_steps", about.get("max_steps"))
+    options.setdefault("max_result_chars", about.get("max_result_chars", MAX_RESULT_CHARS))
+    so_far = dataclasses.replace(trace, problem=new)
+    return run_agent(model, tools, trace.goal, goes_on_from=so_far, **options)
+
+
 def replay(trace: Trace, **options: Any) -> Run:
     """Run a recorded run again, without its model and tools; equal events show that nothing has changed.
 
     options: the options that the recorded run had, such as stops. What came from outside does not come
-    again by itself: a person's yes or no, a cancel and the clock's deadline are taken from the record.
+    again by itself: a person's yes or no, a cancel, the clock's deadline and the end of the program are taken
+    from the record.
     """
-    rules = [*read_stops(options.pop("stops", ())), trace.ending()]
-    max_steps = trace.about.get("max_steps")
+    since, so_far = trace.resumed_at(), None
+    if since:
+        so_far = Trace(trace.events[:since], trace.about)
+        if so_far.stopped is not None:
+            so_far = replay(so_far, **options).trace
+        so_far = Trace((*so_far.events, trace.events[since]), trace.about)
+    rules = [*read_stops(options.pop("stops", ())), trace.ending(since)]
+    about = trace.latest_about()
+    max_steps = about.get("max_steps")
     if type(max_steps) is not int or max_steps < 1:  # a watched loop may have any
         max_steps = trace.steps + 1
-    options.setdefault("max_result_chars", trace.about.get("max_result_chars"))
-    return run_agent(trace.model(), trace.tools(), trace.goal, max_steps, stops=rules, **options)
+    options.setdefault("max_result_chars", about.get("max_result_chars"))
+    model, tools = trace.model(since), trace.tools(since)
+    return run_agent(model, tools, trace.goal, max_steps, stops=rules, goes_on_from=so_far, **options)

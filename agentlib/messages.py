@@ -157,11 +157,13 @@ class ModelRequest:
 
     offer_tools: False in a closing call, whose reply must be an answer. seconds_left: until the run's
     deadline; None = there is none. note(event): adds an event to the trace of the run.
+    replies: how many the run has had so far; None = not said.
     """
 
     offer_tools: bool = True
     seconds_left: float | None = None
     note: Callable[[Any], None] = lambda event: None
+    replies: int | None = None
 
 
 def call_model(model: ModelFunction, history: list[Entry], request: ModelRequest) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agentlib.errors import ReplayError, ScriptExhausted
-from agentlib.messages import Entry, ModelFunction, ModelRequest, ask, call_model
+from agentlib.messages import Entry, ModelFunction, ModelRequest, ask, call_model, is_reply
 
 __all__ = ["LoopingModel", "NoisyModel", "RecordingModel", "ReplayModel", "RuleModel", "ScriptedModel"]
 
@@ -18,7 +18,9 @@ __all__ = ["LoopingModel", "NoisyModel", "RecordingModel", "ReplayModel", "RuleM
 class ScriptedModel:
     """Gives the replies of a script, one a call, whatever the history says.
 
-    replies: in order. Raises ScriptExhausted when it is asked once more than it has replies.
+    replies: in order. A fresh model that is asked in the middle of a run (see `agentlib.resume`) goes on with
+    the reply behind those that the history holds.
+    Raises ScriptExhausted when it is asked once more than it has replies.
     """
 
     def __init__(self, replies: Iterable[Any]) -> None:
@@ -26,7 +28,12 @@ class ScriptedModel:
         self.calls = 0
 
     def __call__(self, history: list[Entry]) -> Any:
-        if self.calls == len(self.replies):
+        return self.call(history, ModelRequest())
+
+    def call(self, history: list[Entry], request: ModelRequest) -> Any:
+        if not self.calls:
+            self.calls = sum(map(is_reply, history)) if request.replies is None else request.replies
+        if self.calls >= len(self.replies):
             raise ScriptExhausted(len(self.replies))
         self.calls += 1
         # A copy, as a real model's reply is new each time: a loop may add keys to what it gets.
@@ -137,6 +144,7 @@ class ReplayModel:
 
     def call(self, history: list[Entry], request: ModelRequest) -> Any:
         """Give the next reply, and tell the run of the attempts that failed before it."""
+        self.calls = self.calls or request.replies or 0
         for event in self.attempts[self.calls] if self.calls < len(self.attempts) else ():
             request.note(event)
         if self.calls == len(self.replies):

@@ -31,6 +31,7 @@ __all__ = [
     "TOKEN_BUDGET",
     "TOOL_CALLED",
     "TOO_MANY_ERRORS",
+    "WAITING",
     "Cancelled",
     "CoinBudget",
     "CostBudget",
@@ -82,6 +83,8 @@ EMPTY_REPLY = StopReason("empty reply")
 MODEL_ERROR = StopReason("model error")
 FATAL_ERROR = StopReason("fatal error")
 CANCELLED = StopReason("cancelled")
+WAITING = StopReason("waiting")
+"""A person has to decide on a request; `agentlib.resume` goes on from there."""
 
 LEAVES_ROOM_FOR_CLOSING = (STEP_LIMIT, REPEATED_CALL, NO_PROGRESS, TOO_MANY_ERRORS)
 """After these one more call may be affordable. A budget, a deadline or a cancel leaves no room."""

@@ -6,8 +6,9 @@ import copy
 import functools
 import itertools
 import json
+import operator
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -22,18 +23,22 @@ from agentlib._json import read_lines
 from agentlib.errors import FatalToolError, ReplayError, TraceFileError, UnrunError
 from agentlib.messages import Entry, RecordedReply, calls_in, error_text, json_ready, short
 from agentlib.models import ReplayModel
-from agentlib.stops import CANCELLED, DEADLINE, Progress, StopReason, StopRule
+from agentlib.stops import CANCELLED, DEADLINE, WAITING, Progress, StopReason, StopRule
 from agentlib.tools import Tool
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 __all__ = [
-    "CLOSING_FAILED", "TRACE_VERSION", "Difference", "Event", "Trace", "compare", "given_again", "input_of",
+    "CLOSING_FAILED", "TRACE_VERSION", "WAITS", "Difference", "Event", "Trace", "compare", "given_again",
+    "input_of", "is_waiting", "place_of",
 ]  # fmt: skip
 
 CLOSING_FAILED = "The closing call failed: "
 """How the note begins that stands in the history when a closing call gave no reply."""
+
+WAITS = "waiting"
+"""The code of the result that stands for a request on which a person has not decided yet."""
 
 TRACE_VERSION = 1
 """The version in the first line of a saved trace; a later one is refused."""
@@ -56,6 +61,9 @@ class Event(NamedTuple):
                  in a watched loop "raised", whatever the loop made of it, and id: the place of its "act", if
                  that tool was begun once more before it came to its end.
       "note"     entry: a user entry that the loop added.
+      "resume"   the run goes on here, after a wait or after its program was ended; a result that said that a
+                 request waits is replaced by what comes of it now. text: what was lost, and in what
+                 the tools are others. entry: what is not as `about` says any more, such as max_steps.
       "history"  entries, read: a watched loop's history now is its first `entries` entries and then `read`.
       "line"     line: the line of the watched function that is about to run.
                  call: the number of the call of the loop, or of a function written inside it, that it is a
@@ -119,12 +127,14 @@ class Trace:
     function, source and first_line, history_names (its variables), changed_on_disk (its
     lines are no longer in its file), and remarks: what could not be recorded of it.
     It does not count when traces are compared.
-    problem: what was wrong with the file that it was loaded from; "" = nothing.
+    problem: what was wrong with the file that it was loaded from; "" = nothing. lost: events of the file that
+    could not be read.
     """
 
     events: tuple[Event, ...]
     about: Entry = field(default_factory=dict, compare=False)
     problem: str = field(default="", compare=False)
+    lost: int = field(default=0, compare=False)
 
     def __len__(self) -> int:
         return len(self.events)
@@ -155,14 +165,13 @@ class Trace:
     @property
     def stopped(self) -> str | None:
         """Why the run ended; None if the trace ends before the run does."""
-        last = self._last("stop")
+        last = self._end()
         return last.text if last else None
 
     @property
     def answer(self) -> str | None:
         """The answer, or None."""
-        last = self._last("stop")
-        return last.entry.get("answer") if last and last.entry else None
+        return self._said().get("answer")
 
     @property
     def detail(self) -> str:
@@ -170,11 +179,24 @@ class Trace:
         return str(self._said().get("detail", ""))
 
     def _said(self) -> Entry:
-        last = self._last("stop")
+        last = self._end()
         return last.entry or {} if last else {}
 
-    def _last(self, kind: str) -> Event | None:
-        return next((event for event in reversed(self.events) if event.kind == kind), None)
+    def _end(self) -> Event | None:
+        last = next((event for event in reversed(self.events) if event.kind in ("stop", "resume")), None)
+        return last if last and last.kind == "stop" else None
+
+    def waiting(self) -> list[Entry]:
+        """List the requests (id, tool, input) on which a person has to decide, if the run ended for that."""
+        if self.stopped != WAITING or self.watched:
+            return []
+        results: dict[object, int] = {}
+        for number, event in enumerate(self.events):
+            if event.kind == "ask":
+                results.clear()
+            elif event.kind == "result":
+                results[(event.entry or {}).get("id")] = number
+        return [self.request(number) for number in results.values() if is_waiting(self.events[number])]
 
     def replies(self) -> list[Entry]:
         """List the replies of the model, in order."""
@@ -222,15 +244,27 @@ class Trace:
 
     # -- replay
 
-    def model(self) -> ReplayModel:
-        """Make a model that gives the recorded replies again, as long as the new run is like this one."""
+    def resumed_at(self) -> int:
+        """Give the number of the event with which the run went on for the last time; 0 = it never did."""
+        return max((number for number, event in enumerate(self.events) if event.kind == "resume"), default=0)
+
+    def latest_about(self) -> Entry:
+        """Give what is known of the run as a whole, as it was when it went on for the last time."""
+        changes = [event.entry for event in self.events if event.kind == "resume" and event.entry]
+        return functools.reduce(operator.or_, changes, self.about)
+
+    def model(self, since: int = 0) -> ReplayModel:
+        """Make a model that gives the recorded replies again, as long as the new run is like this one.
+
+        since: the number of the event from which on attempts that failed are told again.
+        """
         replies = [self.reply_again(event) for event in self.events if event.kind == "reply"]
         lengths = [len(history) for history in self.histories()][: len(replies)]
         attempts: list[list[Event]] = []
-        for event in self.events:
+        for number, event in enumerate(self.events):
             if event.kind == "ask":
                 attempts.append([])
-            elif event.kind == "attempt":
+            elif event.kind == "attempt" and number >= since:
                 attempts[-1].append(event)
         ended_with: BaseException | None = None
         if self.steps > len(replies):  # the last call gave no reply
@@ -253,14 +287,15 @@ class Trace:
             return raised_again(entry) if event.text == "raised" else entry
         return RecordedReply(entry, event.text) if entry.get("type") in ("invalid", "empty") else entry
 
-    def tools(self) -> dict[str, Callable[..., Any]]:
+    def tools(self, since: int = 0) -> dict[str, Callable[..., Any]]:
         """Make tools that give the recorded results again, in order, for the recorded inputs.
 
+        since: the number of the event from which on their results count.
         Raises ReplayError inside the run if a tool gets another input than was recorded.
         """
         recorded: dict[str, deque[tuple[Entry, Event]]] = defaultdict(deque)
         acted: set[object] = set()  # the ids of a reply's requests that came to their turn
-        for number, event in enumerate(self.events):
+        for number, event in enumerate(self.events[since:], start=since):
             if event.kind == "reply":
                 acted.clear()
             elif event.kind == "act":
@@ -270,17 +305,21 @@ class Trace:
                 # A request whose input is no dict never reaches its tool, when it is replayed either.
                 if isinstance(call["input"], dict):
                     recorded[call["tool"]].append((call["input"], event))
-        names = self.about.get("tools", list(recorded))
-        repeatable = self.about.get("repeatable", ())
+        about = self.latest_about()
+        names = about.get("tools", list(recorded))
+        repeatable = about.get("repeatable", ())
         any_input = {"type": "object", "additionalProperties": True}
         return {
             name: Tool(name, _replay_tool(name, recorded[name]), "", any_input, repeatable=name in repeatable)
             for name in names
         }
 
-    def ending(self) -> StopRule:
-        """Make a rule that ends a replay where this run ended, if nothing else has ended it before."""
-        acts = sum(event.kind == "act" for event in self.events)
+    def ending(self, since: int = 0) -> StopRule:
+        """Make a rule that ends a replay where this run ended, if nothing else has ended it before.
+
+        since: the number of the event at which the replay begins.
+        """
+        acts = sum(event.kind == "act" for event in self.events[since:])
         if self.stopped is None:
             return _RecordedEnd(StopReason("end of the recording"), len(self.replies()), acts)
         steps = sum(event.kind == "ask" and event.text != "closing" for event in self.events)
@@ -329,7 +368,7 @@ class Trace:
         problem = ""
         if len(events) != saved:
             problem = f"{path} is cut off: {len(events)} whole events of {saved} were read."
-        return cls(tuple(events), about, problem)
+        return cls(tuple(events), about, problem, saved - len(events))
 
 
 def _grow(history: list[Entry], event: Event, watched: bool) -> None:
@@ -337,7 +376,25 @@ def _grow(history: list[Entry], event: Event, watched: bool) -> None:
     if event.kind == "history":
         history[event.entries :] = event.read or []
     elif not watched and event.kind in ("start", "reply", "result", "note") and event.entry is not None:
-        history.append(event.entry)
+        place = place_of(history, event.entry)
+        history[place : place + 1] = [event.entry]
+
+
+def is_waiting(event: Event) -> bool:
+    """True for the result of a request on which a person has not decided yet."""
+    if event.kind != "result" or event.text != "not run" or event.entry is None:
+        return False
+    return bool(event.entry["result"].get("error") == WAITS)
+
+
+def place_of(history: Sequence[Any], entry: Entry) -> int:
+    """Say where an entry belongs: at the end, or where a result stands that said that the request waits."""
+    for place in range(len(history) - 1, -1, -1) if entry.get("role") == "tool" else ():
+        if history[place].get("role") != "tool":
+            break
+        if history[place].get("id") == entry.get("id"):
+            return place
+    return len(history)
 
 
 class _RecordedEnd(StopRule):

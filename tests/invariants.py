@@ -8,7 +8,16 @@ from agentlib.messages import calls_in, is_error
 
 LIMITS = {"step limit", "token budget", "coin budget", "cost budget", "deadline"}
 RULES = {"repeated call", "no progress", "too many errors", "tool called"}
-KNOWN_REASONS = {"answered", "empty reply", "model error", "fatal error", "cancelled", *LIMITS, *RULES}
+KNOWN_REASONS = {
+    "answered",
+    "empty reply",
+    "model error",
+    "fatal error",
+    "cancelled",
+    "waiting",
+    *LIMITS,
+    *RULES,
+}
 
 
 def assert_every_request_answered(history: list[dict]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentlib import answer, ask, ask_together, run_agent
+from agentlib import LATER, answer, ask, ask_together, resume, run_agent, tool
 from agentlib.errors import FatalToolError
 from agentlib.labs import blue_mugs
 from agentlib.messages import user
@@ -231,6 +231,31 @@ def test_a_trace_that_was_cut_off_still_gives_frames():
     told = frames(Trace(run.trace.events[:5], run.trace.about))
     assert len(told) == 5
     assert told[-1].stopped is None
+
+
+def test_a_run_that_waited_is_told_as_one_and_the_result_takes_the_place_that_was_kept():
+    def look(page: int) -> str:
+        return f"page {page}"
+
+    tools = [tool(look, name="pay", risky=True), tool(look)]
+    script = [ask_together(ask("pay", page=1), ask("look", page=2)), answer("done")]
+    waits = run_agent(ScriptedModel(script), tools, "Pay.", approve=lambda call: LATER)
+    run = resume(waits.trace, ScriptedModel(script), tools, approve=lambda call: True)
+    told = frames(run.trace)
+    assert list(told[-1].history) == run.history
+    assert [told[place].caption for place in (3, 4, 7, 8, 9)] == [
+        "A person is asked whether `pay(1)` may run.",
+        "`pay(1)` waits until a person has decided: entry 3 says so until then.",
+        "The run is over: `waiting`. A person has to decide on a request. The run can go on from its trace "
+        "afterwards. Exactly: a person has to decide on: pay. There is no answer.",
+        "The run goes on here, where it waited or its program was ended.",
+        "`pay(1)` runs.",
+    ]
+    assert (
+        told[10].caption == '`pay(1)` gave `"page 1"`. It is now entry 3. The model will read it in step 2.'
+    )
+    assert (told[10].new, told[8].history[2]["result"]["error"]) == ((2,), "waiting")
+    assert [frame.mark for frame in told if frame.mark] == ["stop", "stop"]
 
 
 def test_no_events_give_no_frames():

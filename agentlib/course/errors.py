@@ -3,7 +3,6 @@
 __all__ = [
     "ChildEndedError",
     "GradebookError",
-    "HandoutError",
     "NotebookError",
     "ProtocolError",
     "SandboxError",
@@ -41,10 +40,6 @@ class ChildEndedError(Exception):
 
 class SiteError(Exception):
     """What keeps the site from being built, in one sentence."""
-
-
-class HandoutError(Exception):
-    """What keeps the learners' folder from being made, in one sentence."""
 
 
 class WorkerLostError(Exception):

@@ -1,13 +1,14 @@
 """The frames of a run, and how they are built: one moment after another, with the history as it stood."""
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
 
-from agentlib.messages import Entry, call_key, calls_in, short
-from agentlib.trace import Event, Trace
+from agentlib.messages import Entry, call_key, calls_in, is_result, short
+from agentlib.trace import Event, Trace, is_waiting, place_of
 from agentlib.views.describe import (
     call_words,
     code,
@@ -150,6 +151,7 @@ class Builder:
         self.frames: Frames = []
         self.versions: list[list[Version]] = []
         self.length = 0
+        self.place = 0  # of the newest entry
         self.step = 0
         self.last_read = 0  # tokens, by the last call
         self.read_total = 0
@@ -193,8 +195,10 @@ class Builder:
         """Give the sign of an event: an error, a request that came before, or the end."""
         if event.kind == "stop":
             return "stop"
-        if event.kind == "result" and (
-            event.text in ("raised", "fatal") or entry_error(event.entry) is not None
+        if (
+            event.kind == "result"
+            and not is_waiting(event)
+            and (event.text in ("raised", "fatal") or entry_error(event.entry) is not None)
         ):
             return "error"
         if event.kind == "reply" and (event.text == "raised" or self.same_as(event)):
@@ -227,8 +231,19 @@ class Builder:
             and event.kind in ("start", "reply", "result", "note")
             and event.entry is not None
         ):
-            return self.set_history(self.length, [event.entry])
+            return self.put_entry(event.entry)
         return ()
+
+    def put_entry(self, entry: Entry) -> tuple[int, ...]:
+        """Put an entry behind the others, or in the place of the result that said that its request waits."""
+        last = (self.versions[place][-1].entry for place in range(self.length - 1, -1, -1))
+        results = list(itertools.takewhile(is_result, last))[::-1] if is_result(entry) else []
+        place = self.length - len(results) + place_of(results, entry)
+        if place == self.length:
+            return self.set_history(self.length, [entry])
+        self.versions[place].append(Version(len(self.frames) + 1, entry, False))
+        self.place = place
+        return (place,)
 
     def set_history(self, kept: int, entries: Sequence[Any]) -> tuple[int, ...]:
         """Let the history be its first `kept` entries and then these."""
@@ -250,6 +265,7 @@ class Builder:
                 self.versions[place].append(version)
             new.append(place)
         self.length = kept + len(entries)
+        self.place = self.length - 1
         return tuple(new)
 
     def is_repeat(self, entry: Any, before: set[str] | None) -> bool:
@@ -272,12 +288,16 @@ class Builder:
         if kind == "reply":
             return "check", f"{self.replied(event)} It is now entry {self.length}."
         if kind == "act":
-            return "act", f"{code(call_words(self.trace.request(number)))} runs."
+            call = code(call_words(self.trace.request(number)))
+            waits = number + 1 < len(self.events) and is_waiting(self.events[number + 1])
+            return "act", f"A person is asked whether {call} may run." if waits else f"{call} runs."
         if kind == "result":
             return "record", self.recorded(number, event)
         if kind == "note":
             text = (event.entry or {}).get("text", "")
             return "record", f"The loop adds a note for the model: {quoted(text)}. {self.will_be_read()}"
+        if kind == "resume":
+            return "", f"The run goes on here, where it waited or its program was ended. {event.text}".strip()
         if kind == "stop":
             return "", self.ended(event)
         return "", f"{kind}: {event.text}".strip(": ")
@@ -316,6 +336,8 @@ class Builder:
         problem = entry_error(event.entry)
         if event.text == "fatal":
             caption = f"{call} failed: {sentence(problem or '')} No model can mend that."
+        elif is_waiting(event):
+            return f"{call} waits until a person has decided: entry {self.place + 1} says so until then."
         elif event.text == "not run":
             caption = f"{call} was not run: {sentence(problem or value_words(result))}"
         elif problem is not None and event.ran:
@@ -324,7 +346,7 @@ class Builder:
             caption = f"{call} could not be run. The loop says so in a result: {sentence(problem)}"
         else:
             caption = f"{call} gave {code(short(value_words(result), 80))}."
-        return f"{caption} It is now entry {self.length}. {self.will_be_read()}"
+        return f"{caption} It is now entry {self.place + 1}. {self.will_be_read()}"
 
     def will_be_read(self) -> str:
         """Say of the entry that has just been added whether the model reads it in its next call."""
@@ -339,7 +361,7 @@ class Builder:
 
     def is_read_next(self) -> bool | None:
         """Look at the next call: does the model read the newest entry? None = it is changed before that."""
-        entry = self.versions[self.length - 1][-1].entry if self.length else None
+        entry = self.versions[self.place][-1].entry if self.length else None
         for number in range(self.number + 1, len(self.events)):
             event = self.events[number]
             if event.kind == "history" and event.entries < self.length:

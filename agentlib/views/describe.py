@@ -208,6 +208,7 @@ _REASONS = {
     "model error": "The model itself failed.",
     "fatal error": "A tool failed in a way that no model can mend.",
     "cancelled": "Somebody cancelled the run.",
+    "waiting": "A person has to decide on a request. The run can go on from its trace afterwards.",
     "returned": "The loop returned and gave no stop reason.",
     "crashed": "An error that nothing caught ended the run.",
     "asked too often": "The loop asked its model again and again, so watching ended it.",

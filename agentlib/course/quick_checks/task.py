@@ -259,9 +259,6 @@ def _seen(look: Callable[[Any], Any] | None, value: Any) -> Any:
         return value
 
 
-PlayedReply = Mapping[str, Any] | Callable[[list[Any]], Mapping[str, Any]]
-"""A reply of a played model, or a function that makes it from the history."""
-
 KEYS = ("history", "answer", "steps", "stopped")
 """What a loop of the lessons gives back."""
 
@@ -270,14 +267,13 @@ KEYS = ("history", "answer", "steps", "stopped")
 class PlayedRun:
     """One run of the learner's loop with a model that is played: `loop(model, tools, goal, **options)`.
 
-    replies: what the model says, in order; a function gets the history and gives the reply.
     What counts: which kinds of entries each call of the model read, which tools ran with what, and what it
     gives back under these keys; of a history the kinds of entries.
     """
 
     goal: str
     tools: Mapping[str, Callable[..., Any]]
-    replies: Sequence[PlayedReply]
+    replies: Sequence[Mapping[str, Any]]
     for_ever: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     keys: tuple[str, ...] = KEYS
@@ -292,7 +288,7 @@ class PlayedRun:
         """Run it."""
         read: list[Any] = []
         ran: list[str] = []
-        replies: Iterable[PlayedReply] = self.replies
+        replies: Iterable[Mapping[str, Any]] = self.replies
         if self.for_ever:
             replies = chain(self.replies, repeat(self.replies[-1]))
         script = iter(replies)
@@ -304,7 +300,7 @@ class PlayedRun:
                 raise RunEnded("the model had answered, and was asked once more")
             if len(read) > MAX_CALLS:
                 raise RunEnded(f"the model was asked {MAX_CALLS} times, and nothing ended the run")
-            return copy.deepcopy(dict(reply(history) if callable(reply) else reply))
+            return copy.deepcopy(dict(reply))
 
         tools = {name: _noted(name, function, ran) for name, function in self.tools.items()}
         seen: Seen = {}
@@ -336,7 +332,7 @@ MAX_CALLS = 30
 def run(
     goal: str,
     tools: Mapping[str, Callable[..., Any]],
-    replies: Sequence[PlayedReply],
+    replies: Sequence[Mapping[str, Any]],
     *,
     for_ever: bool = False,
     keys: tuple[str, ...] = KEYS,
@@ -344,10 +340,7 @@ def run(
     said: str = "",
     **options: Any,
 ) -> PlayedRun:
-    """Make a case of one run.
-
-    replies: the model's, or functions of the history. for_ever: the last one comes again and again.
-    """
+    """Make a case of one run. replies: the model's. for_ever: the last one comes again and again."""
     return PlayedRun(goal, tools, replies, for_ever, options, keys, hint, said)
 
 
