@@ -8,6 +8,7 @@ __all__ = [
     "FatalToolError",
     "FileLineError",
     "ForkError",
+    "JudgeError",
     "ProviderError",
     "ReplayError",
     "ResultsFileError",
@@ -147,6 +148,10 @@ class TraceFileError(FileLineError):
 
 class ResultsFileError(FileLineError):
     """Raised when a file does not hold the results of an evaluation, or those of another one."""
+
+
+class JudgeError(AgentLibError):
+    """Raised when a judge that is a model gives no verdict; says what came instead."""
 
 
 class SummaryError(AgentLibError):
