@@ -2,6 +2,7 @@
 
 import html.parser
 import json
+import os
 import random
 import re
 import signal
@@ -19,7 +20,8 @@ from agentlib.course.checking.report import CheckReport
 from agentlib.course.checking.simulator import play
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Scenario
 from agentlib.course.exercises import EXERCISES, find_exercise
-from agentlib.course.running.runner import RunEnded, Runner, TimeLimit
+from agentlib.course.grading.processes import longest_wait_seconds
+from agentlib.course.running.runner import RunEnded, Runner, TimeLimit, waited_seconds
 from tests.zoo import ex01, ex07, ex08, specimens
 
 
@@ -457,6 +459,33 @@ def test_a_function_in_another_thread_is_ended_too(function):
     thread.start()
     thread.join(20)
     assert took, "it is still running"
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal, which Windows has not")
+def test_while_others_have_the_processor_the_time_of_a_function_does_not_go_by(monkeypatch):
+    waited = iter([1.0, 1.3, 1.3, 1.3, 1.3, 1.3])
+    monkeypatch.setattr("agentlib.course.running.runner.waited_seconds", lambda: next(waited, 1.3))
+    assert 0.45 < seconds_for(spins) < 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux counts it")
+def test_what_a_thread_waits_for_a_processor_is_counted():
+    processors = os.sched_getaffinity(0)
+    before = waited_seconds()
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        for process in (0, busy.pid):
+            os.sched_setaffinity(process, {min(processors)})
+        until = time.monotonic() + 10
+        while waited_seconds() < before + 0.1 and time.monotonic() < until:
+            pass
+        assert waited_seconds() >= before + 0.1
+        time.sleep(0.1)
+        assert 0.1 <= longest_wait_seconds(os.getpid()) < waited_seconds() + 5
+    finally:
+        os.sched_setaffinity(0, processors)
+        busy.kill()
+        busy.wait()
 
 
 def test_a_limit_inside_another_one_leaves_it_in_force():

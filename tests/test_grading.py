@@ -208,6 +208,20 @@ def test_a_child_that_is_over_its_time_is_ended_with_what_it_started(child):
     assert processes_of(mark) == []
 
 
+def test_while_others_have_the_processor_the_time_of_a_child_does_not_go_by(root, monkeypatch):
+    monkeypatch.setattr("agentlib.course.grading.channel.longest_wait_seconds", lambda pid: 0.5)
+    spins = "import signal\ndef f():\n    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
+    spins += "    while True: pass"
+    for deadline, least, most in ((20, 1.0, 20), (0.5, 0.0, 1.0)):
+        child = Child(LAST, root, SHORT, time.monotonic() + 20)
+        run(child, spins, "f")
+        began = time.monotonic()
+        child.deadline = began + deadline  # the time for everything is not made longer
+        with pytest.raises(ChildEndedError, match="ran too long"):
+            call(child, "f", seconds=0.0)
+        assert least <= time.monotonic() - began < most
+
+
 def processes_of(mark: str) -> list[list[str]]:
     """The command lines of all processes that hold a text."""
     lines = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]

@@ -101,6 +101,18 @@ def test_a_plain_grade_without_a_note_needs_no_look(rows, status):
     assert needs_look(replace(rows["right"], status="timed out", notes=()))
 
 
+def test_no_sign_that_gives_orders_to_a_screen_or_turns_a_line_around_is_written_as_it_is(rows, tmp_path):
+    odd, shown = "a\x1b[2Jb\u202ec\x9b\u2066\0", "a\\x1b[2Jb\\x202ec\\x9b\\x2066\\x00"
+    results = [{**one, "seen": odd} for one in rows["half"].report["results"]]
+    row = replace(rows["half"], notes=(odd,), report={**rows["half"].report, "results": results})
+    write_results([row, replace(rows["right"], notes=("two\nlines, שלום",))], tmp_path, "excel")
+    for name in ("class.html", "feedback/half.html", "grades.csv", "grades_excel.csv"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert shown in text
+        assert not set(odd) - set("a[2Jbc") & set(text)
+    assert "two\nlines, שלום" in (tmp_path / "grades.csv").read_text(encoding="utf-8")
+
+
 def test_three_thousand_rows_make_a_page_of_a_few_megabytes(rows):
     page = class_page([replace(rows["half"], student=f"student {number}") for number in range(3_000)])
     assert len(page) < 3_000_000

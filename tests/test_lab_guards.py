@@ -32,6 +32,7 @@ def test_each_bad_run_is_stopped_by_one_guard_and_answered_under_the_others():
     for name, reasons in ends.items():
         for guard, reason in reasons.items():
             assert reason == CAUGHT.get((name, guard), "answered")
+    assert guards.stopped(ends) == 4
 
 
 def test_the_small_steps_are_25_and_one_for_the_answer():

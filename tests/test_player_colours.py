@@ -84,3 +84,12 @@ def test_colour_blind_eyes_tell_any_two_apart(theme, eyes):
     for one, other in itertools.combinations(NAMES, 2):
         apart = sum((a - b) ** 2 for a, b in zip(points[one], points[other], strict=True)) ** 0.5
         assert apart >= 10, (one, other)
+
+
+def test_a_sign_has_one_shape_in_the_player_and_in_the_tables():
+    folder = Path(views_tracer.__code__.co_filename).parent
+    drawn = (folder / "player.js").read_text(encoding="utf-8")
+    css = (folder / "player.css").read_text(encoding="utf-8")
+    for name in (*NAMES, "stop"):
+        (path,) = re.findall(rf'^  {name}: "(.*)",$', drawn, re.MULTILINE)
+        assert re.search(rf"^\.agentlib-{name} {{ .* d='{re.escape(path)}'/>", css, re.MULTILINE), name

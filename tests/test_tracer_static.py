@@ -39,7 +39,9 @@ def watched():
 def test_every_frame_stands_in_the_table_with_its_counts_and_its_caption():
     text = str(tracer(mugs(max_steps=2)))
     assert "What happens, 10 frames" in text
-    assert re.search(r"^ +5   1/2 +3 +9  `stock_level\(\"North\"\)` raised\.", text, re.MULTILINE)
+    assert re.search(
+        r"^ +5   1/2 +3 +9  record \(error\)  `stock_level\(\"North\"\)` raised\.", text, re.MULTILINE
+    )
     assert "History at the end: 5 entries" in text
     assert (
         "Stopped: step limit. 2 steps of at most 2, 5 entries, 2 tool runs, 1 error, 49 tokens read." in text

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from agentlib.course.check_command import add_check
 from agentlib.course.grading.commands import add_grade, add_gradebook
+from agentlib.course.hub.command import add_handout
 from agentlib.course.lab import add_lab
 from agentlib.course.record import add_record
 from agentlib.course.reset_command import add_reset
@@ -25,7 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog="Help on one command: python -m agentlib COMMAND --help",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_lab, add_check, add_reset, add_grade, add_gradebook, add_record, add_site):
+    for add in (add_lab, add_check, add_reset, add_grade, add_gradebook, add_record, add_site, add_handout):
         add(commands)
     return parser
 

@@ -3,6 +3,7 @@
 __all__ = [
     "ChildEndedError",
     "GradebookError",
+    "HandoutError",
     "NotebookError",
     "ProtocolError",
     "SandboxError",
@@ -40,6 +41,10 @@ class ChildEndedError(Exception):
 
 class SiteError(Exception):
     """What keeps the site from being built, in one sentence."""
+
+
+class HandoutError(Exception):
+    """What keeps the learners' folder from being made, in one sentence."""
 
 
 class WorkerLostError(Exception):

@@ -15,7 +15,17 @@ from agentlib.messages import Entry, answer, ask
 from agentlib.models import ScriptedModel
 from agentlib.stops import StopRule
 
-__all__ = ["BAD_RUNS", "GOAL", "MAX_STEPS", "PRICE", "THOUGHT_TOKENS", "bad_run", "each_alone", "table"]
+__all__ = [
+    "BAD_RUNS",
+    "GOAL",
+    "MAX_STEPS",
+    "PRICE",
+    "THOUGHT_TOKENS",
+    "bad_run",
+    "each_alone",
+    "stopped",
+    "table",
+]
 
 GOAL = "Read the pages."
 
@@ -69,6 +79,11 @@ def bad_run(name: str, guard: StopRule) -> Run:
 def each_alone(guards: Mapping[str, StopRule]) -> dict[str, dict[str, str]]:
     """Run each bad run under each guard alone: the stop reasons, by the name of the run and of the guard."""
     return {name: {guard: bad_run(name, rule).stopped for guard, rule in guards.items()} for name in BAD_RUNS}
+
+
+def stopped(ends: Mapping[str, Mapping[str, str]]) -> int:
+    """Count the runs of `each_alone` that a guard has stopped."""
+    return sum(reason != "answered" for reasons in ends.values() for reason in reasons.values())
 
 
 def table(ends: Mapping[str, Mapping[str, str]]) -> str:

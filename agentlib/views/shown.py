@@ -133,12 +133,14 @@ class TableCell:
 
     marks: words such as "repeat", set apart from the value. number: aligned to the right.
     code: a caption, which is short already; what stands in it between backticks is code.
+    move: the value is a move of the loop, such as "ask". It gets the player's colour and sign, as marks do.
     """
 
     value: str
     marks: tuple[str, ...] = ()
     number: bool = False
     code: bool = False
+    move: bool = False
 
     def text(self) -> str:
         """Give the cell as one short line."""
@@ -147,7 +149,9 @@ class TableCell:
 
     def html(self) -> Html:
         """Give the inside of the cell; what stands in a value is text and never markup."""
-        marks = [part for mark in self.marks for part in (" ", bold(f"({mark})"))]
+        marks = [part for mark in self.marks for part in (" ", _signed(mark, f"({mark})"))]
+        if self.move:
+            return joined_html(_signed(self.value, self.value), *marks)
         if self.code:
             return joined_html(caption_html(self.value), *marks)
         if len(self.value) <= SHORT_CHARS:
@@ -158,6 +162,11 @@ class TableCell:
             whole += f"\n... (cut; {size} in all)"
         all_of_it = folded(f"all of it ({size})", _as_text(whole))
         return joined_html(_as_text(short(self.value, SHORT_CHARS)), *marks, all_of_it)
+
+
+def _signed(name: str, words: str) -> Html:
+    """Set a word apart that has a sign in the player; player.css draws it, where it is there."""
+    return tag("strong", words, class_=f"agentlib-flag agentlib-{'record' if name == 'new' else name}")
 
 
 Row = Sequence[TableCell | str]

@@ -136,6 +136,30 @@ def forged(name: str, code: str) -> Case:
     return cheat(name, source, status="tampered")
 
 
+HERE = (
+    CHANNEL
+    + """
+def here():
+    import sys
+    frame = sys._getframe()
+    while not frame.f_locals.get("request", {}).get("id"):
+        frame = frame.f_back
+    return frame.f_locals["request"]
+"""
+)
+
+
+def in_turn(name: str, message: str, **more: Any) -> Case:
+    """One that knows the number of the call, answers in its place, and ends before anything else is sent."""
+    source = (
+        f"{HERE}def run_agent(model, tools, goal, max_steps=10):\n"
+        f"    if here()['do'] != 'call': return\n"
+        f"    write(b'{{\"id\": %d, {message}}}\\n' % here()['id'])\n"
+        f"    os._exit(0)\n"
+    )
+    return cheat(name, source, **more)
+
+
 def split(solution: str) -> bytes:
     """A solution of which one half stands in a cell of its own."""
     helper = "def make(goal):\n    return [{'role': 'user', 'text': goal}]"
@@ -398,6 +422,12 @@ CELLS = (
     Case("syntax error in the solution", notebook("def run_agent(model:"), 0),
     Case("syntax error in another cell", notebook(after=["def f(:"])),
     Case("tabs and spaces mixed", notebook(HONEST + "\nif 1:\n\tx = 1\n        y = 2"), 0),
+    Case(
+        "half a character in the code",
+        notebook().replace(b"step limit", b"\\udfff"),
+        0,
+        said="surrogates not allowed",
+    ),
     Case("a zero byte", notebook(HONEST + "\0"), 0),
     Case("old format", format_3(), said="old format 3"),
     Case("empty file", b"", 0, "unreadable"),
@@ -539,6 +569,18 @@ BORDERS = (
     forged("an outcome of another form", 'write(b\'{"id": 3, "outcome": {"points": 10}}\\n\')'),
     forged("a number with too many digits", "write(b'{\"id\": 3, \"n\": 1' + b'0' * 10_000 + b'}\\n')"),
     forged("an interrupt that nobody played", 'write(b\'{"id": 3, "outcome": {"interrupted": true}}\\n\')'),
+    in_turn("a deep outcome in turn", f'"outcome": {{"returned": {"[" * 900 + "]" * 900}, "type": "list"}}'),
+    in_turn(
+        "a deep call in turn", f'"n": 1, "call": "model", "kwargs": {{}}, "args": [{"[" * 900 + "]" * 900}]'
+    ),
+    in_turn("a call of what is not played", '"n": 1, "call": "__import__", "kwargs": {}, "args": ["os"]'),
+    in_turn(
+        "no numbers in turn", '"outcome": {"returned": {"answer": NaN, "steps": Infinity, "stopped": 1e999}}'
+    ),
+    in_turn(
+        "signs that turn a line around",
+        '"outcome": {"raised": {"type": "\\\\ud800", "message": "\\\\u202e"}}',
+    ),
     forged("many messages", "[write(b'{\"id\": 1}\\n') for _ in range(100_000)]"),
 )
 

@@ -125,6 +125,30 @@ message_claims_an_outcome = wrong("message", "claims an outcome")(
 message_claims_an_outcome_and_names_the_limit = wrong("message", "claims an outcome")(
     RIGHT, MESSAGE, 'f"Your parcel is on its way. ({stopped})"'
 )
+message_denies_an_order = wrong("message", "claims an outcome")(
+    RIGHT, MESSAGE, 'f"Order not found, {stopped}."'
+)
+message_says_that_nothing_is_there = wrong("message", "claims an outcome")(
+    RIGHT, MESSAGE, 'f"This parcel does not exist ({stopped})."'
+)
+message_could_not_be_found = wrong("message", "claims an outcome")(
+    RIGHT, MESSAGE, 'f"I am sorry: your booking could not be found. ({stopped})"'
+)
+message_cancels_an_order = wrong("message", "claims an outcome")(
+    RIGHT, MESSAGE, 'f"{stopped}: your order has been cancelled."'
+)
+message_promises_a_parcel = wrong("message", "claims an outcome")(
+    RIGHT, MESSAGE, 'f"The parcel will arrive on Monday ({stopped})."'
+)
+message_says_that_all_is_well = wrong("message", "claims an outcome")(
+    RIGHT, MESSAGE, 'f"{stopped}, but everything is fine."'
+)
+message_with_the_steps_allowed = wrong("message", "says 12 steps")(
+    RIGHT, MESSAGE, 'f"After {max_steps} steps I have no answer ({stopped})."'
+)
+message_with_the_coins_allowed = wrong("message", "not those that were allowed")(
+    RIGHT, MESSAGE, 'f"I have used {budget_coins} coins and have no answer ({stopped})."'
+)
 message_names_no_reason = wrong("message", "does not say so")(RIGHT, MESSAGE, "SORRY")
 same_message_for_both_limits = wrong("message", "does not say so")(
     RIGHT, MESSAGE, 'f"I have no answer after {steps} calls; try with a larger limit or less steps."'
@@ -151,6 +175,15 @@ message_names_both_limits = right(
     RIGHT,
     MESSAGE,
     'f"Of {max_steps} steps and {budget_coins} coins one is used up: step limit or budget limit."',
+)
+message_of_what_was_used = right(
+    RIGHT, MESSAGE, 'f"I used {steps} of {max_steps} steps and {coins} of {budget_coins} coins: {stopped}."'
+)
+message_has_not_found_an_answer = right(
+    RIGHT, MESSAGE, 'f"I have not found an answer, and the {stopped} came. A result was not found either."'
+)
+message_of_an_order_left_open = right(
+    RIGHT, MESSAGE, 'f"I could not find out what became of your order: {stopped} after {steps} steps."'
 )
 message_is_the_reason = right(RIGHT, MESSAGE, "stopped")
 message_of_what_was_left_undone = right(

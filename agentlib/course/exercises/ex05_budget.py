@@ -29,9 +29,24 @@ NAMES = {"step limit": re.compile(r"step"), "budget limit": re.compile(r"budget|
 
 CLAIM = re.compile(
     r"\b(?:all|is|are|was|were|been) (?:\w+ )?(?:done|sent|ready|changed|fixed|booked|found)\b"
-    r"|\b(?:shipped|delivered|solved|resolved|refunded|completed?|succe\w+|on (?:its|the|their) way)\b"
+    r"|\b(?:shipped|delivered|solved|resolved|refunded|confirmed|approved|completed?|succe\w+)\b"
+    r"|\bon (?:its|the|their) way\b|\b(?:all|everything is|everything was) (?:good|fine|well|right)\b"
+    r"|\b(?:orders?|parcels?|bookings?|payments?|tickets?) (?:\w+ ){0,2}?"
+    r"(?:cancell?ed|closed|processed|moved|updated|arrives?|arrived|comes?)\b"
 )
 """Words that tell of an outcome, where no word beside them says that there is none."""
+
+DENIED = re.compile(
+    r"\b(?!(?:answers?|results?|reply|replies|solutions?|it|i|we|was|is|were|are|could|can|has|have|had|and|but)\b)"
+    r"\w+ (?:(?:was|is|were|are|could|can|has|have) )?(?:not|cannot|wasn't|isn't|couldn't|can't) "
+    r"(?:be |been )?found\b"
+    r"|\bdo(?:es)?(?: not|n't) exist\b|\bno such\b"
+)
+"""Words that say of a matter that it is not there: an outcome as well, and nobody has looked it up."""
+
+NUMBER = r"\b(?:after|used|made|took|spent|paid)(?: all| only| my| its)* (\d+) (?:of \d+ )?(?:model )?"
+STEPS_SAID, COINS_SAID = re.compile(rf"{NUMBER}(?:steps?|calls?)\b"), re.compile(rf"{NUMBER}coins?\b")
+"""How a message tells what was used."""
 
 NO = re.compile(
     r"\b(?:no|not|never|nothing|none|nobody|without|unable|cannot|unfinished|unsolved|unknown|\w+n't)\b"
@@ -187,15 +202,19 @@ def _untrue(message: str, log: Log) -> Fault | None:
             f"{shortened(message)}",
             "The user reads why there is no answer. Is it the reason of this run?",
         )
-    said = re.search(r"\bstopped after (\d+) (?:steps?|calls?)\b", words)
-    if said and int(said[1]) != steps:
-        return Fault(
-            f'"steps" was {steps}; the message says {said[1]} steps: {shortened(message)}',
-            "What is told to the user has to be true: the steps that were made, not those that were allowed.",
-        )
+    for unit, pattern, used in (("steps", STEPS_SAID, steps), ("coins", COINS_SAID, coins_of(log))):
+        said = pattern.search(words)
+        if said and int(said[1]) != used:
+            return Fault(
+                f'"{unit}" was {used}; the message says {said[1]} {unit}: {shortened(message)}',
+                f"What is told to the user has to be true: the {unit} that were used, not those that were "
+                "allowed.",
+            )
     parts = [part for part in re.split(r"[.!?;:\n]", words) if not NO.search(part)]
     claim = next((found[0] for part in parts if (found := CLAIM.search(part))), None)
-    if claim:
+    denied = DENIED.search(words)
+    if claim or denied:
+        claim = claim or (denied[0] if denied else "")
         return Fault(
             f'the run ended as "{reason}", with no answer; the message claims an outcome: '
             f"{shortened(message)}",
@@ -300,7 +319,8 @@ EXERCISE = Exercise(
             details=(
                 "It names the limit that ended the run, with the word *step*, or with *coin* or *budget*, "
                 "and "
-                "says nothing that is not so: no outcome, no wrong number of steps, not the other limit. The "
+                "says nothing that is not so: no outcome, good or bad (whether an order was found, your loop "
+                "does not know), no wrong number of steps or coins, not the other limit. The "
                 "rest of its words is yours. Beside an answer the message is free: you may leave it out."
             ),
         ),

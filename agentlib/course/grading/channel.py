@@ -18,7 +18,7 @@ from typing import IO
 from agentlib.course.errors import ChildEndedError, ProtocolError
 from agentlib.course.grading.cgroup import remove_cgroup
 from agentlib.course.grading.limits import SPARE_MB, Limits
-from agentlib.course.grading.processes import kill_below, kill_user, memory_bytes
+from agentlib.course.grading.processes import kill_below, kill_user, longest_wait_seconds, memory_bytes
 from agentlib.course.grading.sandbox import Backend
 from agentlib.course.grading.sandbox_root import SandboxRoot
 from agentlib.messages import Entry, short
@@ -171,7 +171,8 @@ class Child:
     def _look(self, until: float) -> None:
         """End the child if its time is over or its memory too large."""
         self._looked = time.monotonic()
-        if self._looked > min(until, self.deadline):
+        late = self._looked > until and self._looked > until + longest_wait_seconds(self.pid)
+        if late or self._looked > self.deadline:
             self.end("ran too long")
         elif self._looked - self._weighed > WEIGH_SECONDS:
             self._weighed = self._looked

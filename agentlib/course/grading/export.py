@@ -12,7 +12,7 @@ from typing import Any
 from agentlib.course.errors import GradebookError
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.alike import with_alike_notes
-from agentlib.course.grading.files import write_whole
+from agentlib.course.grading.files import show_hidden, write_whole
 from agentlib.course.grading.give_back import feedback_archives
 from agentlib.course.grading.grade import Row
 from agentlib.course.grading.pages import class_page, feedback_name, feedback_page
@@ -101,7 +101,7 @@ def plain_cell(value: object) -> object:
     """Give a value for a spreadsheet: what would be taken for a formula gets a quote before it."""
     if not isinstance(value, str):
         return value
-    text = FORMULA.sub(r"\1'", value)
+    text = FORMULA.sub(r"\1'", show_hidden(value))
     return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
 
 

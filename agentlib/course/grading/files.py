@@ -2,10 +2,19 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["write_whole"]
+__all__ = ["show_hidden", "write_whole"]
+
+UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What gives orders to a terminal, and what turns the rest of a line around."""
+
+
+def show_hidden(text: str) -> str:
+    """Show a text's hidden signs as their numbers; line ends and tabs stay."""
+    return UNSEEN.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def write_whole(path: Path, text: str | Iterable[str] | bytes) -> None:

@@ -16,6 +16,7 @@ from agentlib.course.checking.report import NOT_YET, CheckReport, CriterionResul
 from agentlib.course.checking.saw import HEADS, Saw
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.grading.alike import alike_notes
+from agentlib.course.grading.files import show_hidden
 from agentlib.course.grading.grade import GRADED, Row
 from agentlib.course.grading.overview import needs_look, stuck_at
 from agentlib.views.shown import caption_html
@@ -126,7 +127,7 @@ def _statistics(exercise: str, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _page(template: str, **values: object) -> str:
-    return _templates().get_template(template).render(values)
+    return show_hidden(_templates().get_template(template).render(values))
 
 
 @functools.cache

@@ -2,10 +2,11 @@
 
 import contextlib
 import time
+from pathlib import Path
 
 import psutil
 
-__all__ = ["is_running", "kill_below", "kill_user", "memory_bytes"]
+__all__ = ["is_running", "kill_below", "kill_user", "longest_wait_seconds", "memory_bytes"]
 
 ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 """Ended, but nobody has asked for its end: not all systems do soon."""
@@ -77,6 +78,19 @@ def _kill(processes: list[psutil.Process]) -> None:
     until = time.monotonic() + END_SECONDS
     while any(is_running(process.pid) for process in processes) and time.monotonic() < until:
         time.sleep(0.001)
+
+
+def longest_wait_seconds(pid: int) -> float:
+    """Give how long a process, or one below it, was ready to run while others had the processor; the longest.
+
+    0.0 where the system does not count it.
+    """
+    waited = 0.0
+    with contextlib.suppress(psutil.Error, OSError, ValueError, IndexError):  # it has ended meanwhile
+        process = psutil.Process(pid)
+        for one in (process, *process.children(recursive=True)):
+            waited = max(waited, int(Path(f"/proc/{one.pid}/schedstat").read_bytes().split()[1]) / 1e9)
+    return waited
 
 
 def memory_bytes(pid: int) -> int:

@@ -45,4 +45,7 @@ def fingerprint(sources: Iterable[str]) -> str:
     if len(words) < MIN_TOKENS:
         return ""
     parts = {" ".join(words[at : at + TOKENS]) for at in range(len(words) - TOKENS + 1)}
-    return "".join(f"{number:08x}" for number in sorted(zlib.crc32(part.encode()) for part in parts)[:SKETCH])
+    return "".join(
+        f"{number:08x}"
+        for number in sorted(zlib.crc32(part.encode("utf-8", "replace")) for part in parts)[:SKETCH]
+    )

@@ -1,12 +1,13 @@
 """The tasks of lesson 01: the loop in four bites."""
 
+from collections.abc import Callable
 from typing import Any
 
-from agentlib.course.quick_checks.task import SmallTask, Wrong, call, run
+from agentlib.course.quick_checks.task import Made, SmallTask, Wrong, call, run
 from agentlib.labs import by_hand
-from agentlib.messages import answer, ask, ask_together
+from agentlib.messages import Entry, answer, ask, ask_together
 
-DEPTHS = {"Baikal": 1642, "Ohrid": 288}
+DEPTHS = {"Baikal": 1642, "Ohrid": 288, "Puddle": 0}
 
 
 def depth_of(lake: str) -> int:
@@ -16,15 +17,50 @@ def depth_of(lake: str) -> int:
     return DEPTHS[lake]
 
 
-TOOLS = {"depth_of": depth_of}
+def way(start: str, end: str) -> str:
+    """Tell the way from one lake to another."""
+    return f"from {start} to {end}"
+
+
+TOOLS: dict[str, Callable[..., Any]] = {"depth_of": depth_of, "way": way}
 LOST = ask("depth_of", lake="Atlantis")
 
 
+class Counting:
+    """A tool that counts how often it ran."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    def __call__(self, lake: str) -> int:
+        self.runs += 1
+        return depth_of(lake)
+
+
 def _words(result: Any) -> Any:
-    """Whether a result, a text or a dict of texts, holds the failure's own words; any other as it is."""
-    texts = result.values() if isinstance(result, dict) else [result]
-    told = any(isinstance(text, str) and 'No lake "Atlantis" on this map.' in text for text in texts)
-    return "a result with the error's own words" if told else result
+    """Whether an error result holds the failure's own words; anything else as it is."""
+    if not isinstance(result, dict) or "error" not in result:
+        return result
+    told = any(
+        isinstance(text, str) and 'No lake "Atlantis" on this map.' in text for text in result.values()
+    )
+    return "an error result with the error's own words" if told else result
+
+
+def last_result(history: list[Any]) -> Any:
+    """What the model reads last, if that is a result."""
+    return history[-1].get("result") if isinstance(history[-1], dict) else None
+
+
+def _depth(history: list[Any]) -> Entry:
+    """Answer with what the model reads: the goal, and the last result."""
+    goal = history[0].get("text") if isinstance(history[0], dict) else None
+    return answer(f"{goal} {last_result(history)} metres")
+
+
+def _way(history: list[Any]) -> Entry:
+    """Answer with the last result that the model reads."""
+    return answer(f"Go {last_result(history)}.")
 
 
 def _kinds(history: Any) -> Any:
@@ -40,7 +76,9 @@ def _kind(entry: Any) -> Any:
         return entry
     if entry.get("role") == "user":
         return "the goal"
-    return f"result {entry['result']!r}" if "result" in entry else entry.get("tool", entry)
+    if entry.get("role") == "tool" and "result" in entry:
+        return f"result {entry['result']!r}"
+    return entry["tool"] if "tool" in entry and "input" in entry else entry
 
 
 TASKS = (
@@ -73,10 +111,25 @@ TASKS = (
             ),
             call(
                 TOOLS,
+                ask("way", end="Baikal", start="Ohrid"),
+                said="for another tool, with two inputs",
+                hint="`**` hands each over by its name, in whatever order",
+            ),
+            call(TOOLS, ask("depth_of", lake="Puddle"), said="for a tool that gives 0", hint="0 is a result"),
+            call(
+                TOOLS,
                 LOST,
                 look=_words,
                 said="for a tool that raises",
-                hint="Catch the exception, and put `str(problem)` into what you give back",
+                hint='Catch it, and give back a dict with the key "error" and `str(problem)` in it',
+            ),
+            call(
+                Made(lambda: {"depth_of": Counting()}),
+                ask("depth_of", lake="Ohrid"),
+                changed=0,
+                look=lambda tools: tools["depth_of"].runs,
+                said="in the count of the tool's runs",
+                hint="One request, one run: keep what came in a variable",
             ),
         ),
         wrong=(
@@ -84,9 +137,17 @@ TASKS = (
             Wrong(
                 '{"error": str(problem)}',
                 '{"error": "failed"}',
-                "it gave {'error': 'failed'}, not \"a result with the error's own words\"",
+                "it gave {'error': 'failed'}, not \"an error result with the error's own words\"",
             ),
             Wrong("except Exception", "except ValueError", "it raised LookupError"),
+            Wrong('{"error": str(problem)}', "str(problem)", 'not "an error result with the error'),
+            Wrong('{"error": str(problem)}', '{"message": str(problem)}', 'not "an error result'),
+            Wrong(
+                "    try:\n", "    try:\n        tools[reply['tool']](**reply['input'])\n", "it left 2, not 1"
+            ),
+            Wrong('(**reply["input"])', "(*reply['input'].values())", '"from Baikal to Ohrid", not'),
+            Wrong('(**reply["input"])', "(**reply['input']) or None", "that gives 0, it gave None"),
+            Wrong('tools[reply["tool"]]', 'tools["depth_of"]', "for another tool"),
         ),
     ),
     SmallTask(
@@ -114,6 +175,15 @@ TASKS = (
                 '{"role": "tool", "result": result}', "result", "it left ['the goal', 'depth_of', 288], not"
             ),
             Wrong("history.append(reply)", 'history.append({"text": reply})', "it left ['the goal', {'text'"),
+            Wrong('"role": "tool", ', "", "it left ['the goal', 'depth_of', {'result': 288}], not"),
+            Wrong(
+                "append(reply)",
+                "append({'tool': reply['tool']})",
+                "it left ['the goal', {'tool': 'depth_of'}",
+            ),
+            Wrong(
+                "    history.append(reply)\n", "    history = [*history, reply]\n", "it left the goal, not"
+            ),
         ),
     ),
     SmallTask(
@@ -123,10 +193,18 @@ TASKS = (
             run(
                 "How deep is Lake Ohrid?",
                 TOOLS,
-                [ask("depth_of", lake="Ohrid"), answer("288 metres")],
+                [ask("depth_of", lake="Ohrid"), _depth],
                 max_steps=4,
+                hint="The model answers with what it reads: the goal and the last result",
             ),
             run("Hello!", TOOLS, [answer("Hello.")], max_steps=1, hint="An answer to the first call counts"),
+            run(
+                "From Ohrid to Baikal?",
+                TOOLS,
+                [LOST, ask("way", start="Ohrid", end="Baikal"), _way],
+                max_steps=3,
+                hint="A step for each reply, whichever tool it asks for",
+            ),
             run("How deep is Atlantis?", TOOLS, [LOST], for_ever=True, max_steps=3),
             run("How deep is it?", TOOLS, [LOST], for_ever=True, hint="Without a number the limit is 10"),
         ),
@@ -143,6 +221,14 @@ TASKS = (
                 "history.append(act(tools, reply))",
                 "call 2 of the model read",
             ),
+            Wrong(
+                "record(history, reply, act(tools, reply))",
+                "record(history, reply, act(tools, reply) and None)",
+                "None metres",
+            ),
+            Wrong('"text": goal', '"text": ""', '"answer" is " 288 metres", not'),
+            Wrong('"steps": step,', '"steps": len(history),', '"steps" is 4, not 2'),
+            Wrong("act(tools, reply)", 'tools["depth_of"](**reply["input"])', "for 'From Ohrid to Baikal?'"),
         ),
     ),
 )

@@ -65,10 +65,20 @@ TASKS = (
                 9, 7, 16, said="for 9 coins used, a call of 7, a budget of 16", hint="16 of 16 breaks nothing"
             ),
             call(9, 7, 15, said="for 9 coins used, a call of 7, a budget of 15", hint="Add the next call"),
+            call(
+                0,
+                7,
+                5,
+                said="for 0 coins used, a call of 7, a budget of 5",
+                hint="The first call counts, too",
+            ),
         ),
         wrong=(
             Wrong("coins + next_cost >", "coins >", "a budget of 15, it gave None"),
             Wrong(">", ">=", "a budget of 16, it gave"),
+            Wrong("coins + next_cost", "next_cost", "a budget of 15, it gave None"),
+            Wrong("if coins", "if coins and coins", "The first call counts, too"),
+            Wrong('"budget limit"', '"step limit"', 'it gave "step limit", not "budget limit"'),
         ),
     ),
     SmallTask(
@@ -77,19 +87,25 @@ TASKS = (
         cases=(
             call([2, 5, 3], said="for good runs of 2, 5 and 3 steps"),
             call([1], said="for one good run of 1 step"),
+            call([4, 4, 2], said="for good runs of 4, 4 and 2 steps", hint="One spare call, and no more"),
         ),
         wrong=(
             Wrong("max(good_runs) + 1", "max(good_runs)", "it gave 5, not 6"),
             Wrong("max(good_runs) + 1", "good_runs[-1] + 1", "it gave 4, not 6"),
+            Wrong("max(good_runs) + 1", "3 * min(good_runs)", "for one good run of 1 step, it gave 3, not 2"),
+            Wrong("max(good_runs)", "len(good_runs)", "it gave 4, not 6"),
         ),
     ),
     SmallTask(
         name="03 own rule",
         ours=long_history,
-        cases=(_run(1), _run(5), _run(7)),
+        cases=(_run(1), _run(5), _run(6), _run(9)),
         wrong=(
             Wrong("run.next_entries > 5", "run.next_entries >= 5", "reads 5 entries, it gave"),
             Wrong("run.next_entries", "next_entries", "it raised NameError"),
+            Wrong("run.next_entries > 5", "run.next_entries >= 7", "reads 6 entries, it gave None"),
+            Wrong("run.next_entries > 5", "run.next_entries == 6", "reads 9 entries, it gave None"),
+            Wrong('"history too long"', "True", 'reads 6 entries, it gave True, not "history too long"'),
         ),
     ),
 )

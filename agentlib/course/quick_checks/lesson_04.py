@@ -21,6 +21,18 @@ TASKS = (
             call(FERRY, FERRY, said="for the same request twice"),
             call(FERRY, TURNED, said="for the same input in another order"),
             call(THERE, BACK, said="for the way there and the way back", hint="Each value has its name"),
+            call(
+                FERRY,
+                {**TURNED, "id": "call_7", "text": "Once more."},
+                said="for the same call with another id",
+                hint="Only the tool and the input count",
+            ),
+            call(
+                ask("ferry_to", number=5),
+                ask("ferry_to", number="5"),
+                said="for the number 5 and the text 5",
+                hint="Compare the values, not how they are written",
+            ),
         ),
         wrong=(
             Wrong(
@@ -37,6 +49,16 @@ TASKS = (
                 'sorted(one["input"].values()) == sorted(other["input"].values())',
                 "for the way there and the way back, it gave True",
             ),
+            Wrong(
+                'one["tool"] == other["tool"] and one["input"] == other["input"]',
+                "one == other",
+                "for the same call with another id, it gave False",
+            ),
+            Wrong(
+                'one["input"] == other["input"]',
+                "all(str(one['input'][key]) == str(other['input'].get(key)) for key in one['input'])",
+                "for the number 5 and the text 5, it gave True",
+            ),
         ),
     ),
     SmallTask(
@@ -46,6 +68,7 @@ TASKS = (
             call(FERRY, [], said="for a request that comes first", hint="This time counts, too"),
             call(FERRY, [FERRY, BUS, FERRY], said="for one that came twice before"),
             call(FERRY, [FERRY, BUS, LATER], said="for one that came first, with others in between"),
+            call(FERRY, [TURNED, BUS], said="for one that came with its input in another order"),
             call(
                 FERRY,
                 [BUS],
@@ -64,6 +87,12 @@ TASKS = (
             ),
             Wrong("count = 1", "count = 0", "for a request that comes first, it gave 0, not 1"),
             Wrong("same_call(request, before)", "request == earlier[-1]", "it gave"),
+            Wrong("same_call(request, before)", "str(request) == str(before)", "in another order, it gave 1"),
+            Wrong(
+                "same_call(request, before)",
+                'request["tool"] == before["tool"]',
+                "others in between, it gave 3",
+            ),
             Wrong("earlier:", "earlier[-1:]:", "for one that came twice before, it gave 2, not 3"),
         ),
     ),

@@ -56,11 +56,14 @@ TASKS = (
             ),
             call(10, 5, 8_000, 3, look=_cents, said="for 10 hours, a call every 5 s"),
             call(0.5, 2, 500, 15, look=_cents, said="for half an hour, a call every 2 s"),
+            call(3, 90, 40_000, 3, look=_cents, said="for 3 hours, a call every 90 s"),
         ),
         wrong=(
             Wrong("3600", "60", "for an hour of 60 calls"),
             Wrong("/ seconds_per_call", "* seconds_per_call", "for an hour of 60 calls"),
             Wrong("/ 1_000_000", "", "120000000.00 dollars"),
+            Wrong("* usd_per_million ", "* 3 ", "for an hour of 60 calls, it gave"),
+            Wrong("hours * 3600 / seconds_per_call", "hours * 60 * (60 // seconds_per_call)", "every 90 s"),
         ),
     ),
     SmallTask(
@@ -87,11 +90,20 @@ TASKS = (
                 hint="Other calls in between change nothing",
                 said="for another call in between",
             ),
+            call(
+                [("find 7", None), ("find 7", None)],
+                "find 7",
+                hint="`None` is a result like any other",
+                said="for two results that are None",
+            ),
+            call([], "find 4", said="for a run that has not begun"),
         ),
         wrong=(
             Wrong(STOP, "", "for 10%, 40%, 40%, it gave 3, not 2"),
             Wrong("break", "continue", "for 40%, 10%, 40%, it gave 2, not 1"),
             Wrong(" if made == request", "", "for a call that was not made, it gave 2, not 0"),
+            Wrong(" if made == request", " if made == request and result", "two results that are None"),
+            Wrong("return count", "return count + 1", "for a call that was not made, it gave 1, not 0"),
         ),
     ),
     SmallTask(
@@ -110,11 +122,20 @@ TASKS = (
                 hint="Steps are counted, not results",
                 said="for two results that came before, in one step",
             ),
+            call(
+                [[{"paid": 5}], [{"paid": 5}]],
+                hint="A result may be a dict, which a list takes and a set does not",
+                said="for the same dict twice",
+            ),
+            call([["a"], []], hint="No result is no news", said="for a step without a result"),
+            call([], said="for no step"),
         ),
         wrong=(
             Wrong(RESTART, "if not new:\n            dry += 1", "for a, a, b"),
             Wrong("seen += results", "seen = results", "for a, b, a, b"),
             Wrong(RESTART, RESTART.replace("+= 1", "+= len(results)"), "that came before, in one step"),
+            Wrong("seen += results", "seen += map(str, results)", "for the same dict twice, it gave 0"),
+            Wrong("if new:", "if new or not results:", "No result is no news"),
         ),
     ),
 )

@@ -50,6 +50,11 @@ def _heeded(order_id: str) -> Callable[[object], str]:
     return look
 
 
+def _names(listed: Any) -> Any:
+    """Put names in one order, which is free; a tuple or a set is as good."""
+    return sorted(listed) if isinstance(listed, (list, tuple, set)) else listed
+
+
 def _calls(*names: str) -> list[Entry]:
     return [{"id": name, "tool": "look", "input": {}} for name in names]
 
@@ -74,6 +79,13 @@ TASKS = (
                 said="for #2043, which does not exist",
                 hint="Let it `Tell the customer to ...` something, with a full stop at the end",
             ),
+            call(
+                "11043",
+                {"1042", "1043"},
+                look=_heeded("11043"),
+                said="for 11043, which does not exist",
+                hint="Only a # is taken away, not a digit",
+            ),
         ),
         wrong=(
             Wrong(
@@ -82,19 +94,44 @@ TASKS = (
                 "the model asks the very same again",
             ),
             Wrong("if digits in orders", "if digits", "for #2043, which does not exist"),
+            Wrong('order_id.strip("#")', "order_id[1:]", "Only a # is taken away, not a digit"),
+            Wrong('"{digits}"', '"1044"', 'the model asks for 1044", not'),
         ),
     ),
     SmallTask(
         name="07 wrong types",
         ours=wrong_types,
         cases=(
-            call({"order_id": "1042", "days": 3}, {"order_id": str, "days": int}),
-            call({"order_id": 1042, "days": 3}, {"order_id": str, "days": int}, hint="1042 is no text"),
-            call({"days": "3"}, {"order_id": str, "days": int}, hint="A missing one is wrong too"),
+            call({"order_id": "1042", "days": 3}, {"order_id": str, "days": int}, look=_names),
+            call(
+                {"order_id": 1042, "days": 3},
+                {"order_id": str, "days": int},
+                look=_names,
+                hint="1042 is no text",
+            ),
+            call(
+                {"days": "3"}, {"order_id": str, "days": int}, look=_names, hint="A missing one is wrong too"
+            ),
+            call(
+                {"order_id": "", "days": 0},
+                {"order_id": str, "days": int},
+                look=_names,
+                hint="0 and an empty text fit",
+            ),
+            call(
+                {"days": 3, "colour": "red"},
+                {"days": int},
+                look=_names,
+                hint="Only the names in `hints` are asked for",
+            ),
         ),
         wrong=(
             Wrong("given.get(name)", "given[name]", "it raised KeyError"),
-            Wrong("not isinstance", "isinstance", "it gave order_id, days, not nothing"),
+            Wrong("not isinstance", "isinstance", "it gave days, order_id, not nothing"),
+            Wrong("if not isinstance", "if not given.get(name) or not isinstance", "0 and an empty text fit"),
+            Wrong(
+                "hints.items()", "{**dict.fromkeys(given, int), **hints}.items()", "Only the names in `hints`"
+            ),
         ),
     ),
     SmallTask(
@@ -110,6 +147,9 @@ TASKS = (
                 hint="Compare the ids: which result came first says nothing",
             ),
             call(_calls("a", "b"), [], said="for a, b with no result"),
+            call(
+                _calls("c", "a", "b"), [{"id": "c"}], said="for c, a, b with a result for c", hint="In order"
+            ),
         ),
         wrong=(
             Wrong("not in answered", "in answered", "it gave a, not b, c"),
@@ -119,6 +159,7 @@ TASKS = (
                 "with a result for b, it gave b, c",
             ),
             Wrong('[result["id"] for result in results]', "results", "it gave a, b, c, not b, c"),
+            Wrong('call["id"] for call in calls', "call for call in calls", "it gave [{"),
         ),
     ),
 )

@@ -41,10 +41,19 @@ TASKS = (
             call(["diary", "news"], KINDS, hint="Told to send it, and no way to do so"),
             call(["news", "post", "clock"], KINDS, hint="There is nothing private to send"),
             call([], KINDS),
+            call(["diary", "news", "clock"], KINDS, hint="Three kinds, and none of them a way out"),
+            call(["clock", "post", "news", "diary"], KINDS, hint="More tools, and all three among them"),
         ),
         wrong=(
             Wrong('"untrusted text", ', "", "for (['diary', 'post', 'clock'], "),
             Wrong(', "way out"', "", "for (['diary', 'news'], "),
+            Wrong(
+                '{"private data", "untrusted text", "way out"} <= brought',
+                "len(brought) >= 3",
+                "for (['diary', 'post', 'clock'], ",
+            ),
+            Wrong('"way out"} <=', '"way out"} ==', "More tools, and all three among them"),
+            Wrong("for name in names", "for name in kinds", "for (['diary', 'post', 'clock'], "),
         ),
     ),
     SmallTask(
@@ -68,11 +77,34 @@ TASKS = (
                 said="for another tool",
                 hint="It is the tool that counts as well",
             ),
+            call(
+                ask("send_mail_to_all", to=poisoned.CUSTOMER),
+                look=_answer,
+                said="for a tool with a name like it",
+                hint="The whole name of the tool",
+            ),
+            call(
+                ask("send_mail", to=[poisoned.CUSTOMER, "collector@mail.example"]),
+                look=_answer,
+                said="for a mail to her and to somebody else",
+                hint="`==`, not `in`",
+            ),
         ),
         wrong=(
             Wrong("== CUSTOMER", "[:4] == 'mira'", "for a mail to an address like hers"),
             Wrong('request["tool"] == "send_mail" and ', "", "for another tool"),
             Wrong('.get("to")', '["to"]', "for a mail to nobody, it raised KeyError"),
+            Wrong('request["tool"] == "send_mail"', '"send_mail" in request["tool"]', "a name like it"),
+            Wrong(
+                'request["input"].get("to") == CUSTOMER',
+                'CUSTOMER in request["input"].get("to", "")',
+                "for a mail to an address like hers",
+            ),
+            Wrong(
+                'request["input"].get("to") == CUSTOMER',
+                'request["input"].get("to") in ([CUSTOMER, "collector@mail.example"], CUSTOMER)',
+                "for a mail to her and to somebody else",
+            ),
         ),
     ),
     SmallTask(
@@ -86,6 +118,7 @@ TASKS = (
             call("https://shop.example@count.example/", hint="What stands before an @ is a user's name"),
             call("https://workshop.example/", hint="It ends with shop.example, and is another host"),
             call("https://shop.example:443/refunds", hint="443 is the port; `hostname` leaves it out"),
+            call("https://count.shop.example/", hint="Exactly this host, and none in front of it"),
         ),
         wrong=(
             Wrong(
@@ -100,6 +133,9 @@ TASKS = (
             ),
             Wrong('hostname == "shop.example"', 'hostname.endswith("shop.example")', "workshop.example"),
             Wrong("hostname", "netloc", "443 is the port"),
+            Wrong(
+                'hostname == "shop.example"', 'hostname[-13:] in (".shop.example", "shop.example")', "count."
+            ),
         ),
     ),
 )

@@ -49,7 +49,15 @@ def flood(gate: str) -> str:
     return f"{gate} is shut"
 
 
+def last_words(history: list[Any]) -> Entry:
+    """Answer with what the last two results tell of: the gate that fails, the name that is not there."""
+    results = [str(entry["result"]) for entry in history if isinstance(entry, dict) and "result" in entry]
+    told = [word for word in ("west gate does not respond", "flod", "east is shut") if word in str(results)]
+    return answer(f"I have read: {', '.join(told) or 'nothing'}.")
+
+
 GATES = {"flood": flood}
+OUTCOME = ("answer", "steps", "stopped")
 ENDLESS = "a model that never answers"
 FAILING = "a failing tool and a misspelt name"
 ASKS = [ask("flood", gate="west"), ask("flod", gate="east"), ask("flood", gate="east")]
@@ -63,9 +71,33 @@ TASKS = (
         name="09 sturdy loop",
         ours=sturdy_loop,
         cases=(
-            run("Is it shut?", GATES, ASKS[2:], for_ever=True, max_steps=3, said=f"for {ENDLESS}"),
-            run("Both?", GATES, [*ASKS, answer("East is.")], max_steps=5, said=f"for {FAILING}"),
-            run("Say yes.", GATES, [answer("Yes.")], said="for an answer at once"),
+            run(
+                "Is it shut?",
+                GATES,
+                ASKS[2:],
+                for_ever=True,
+                max_steps=3,
+                said=f"for {ENDLESS}",
+                keys=OUTCOME,
+            ),
+            run(
+                "Both?",
+                GATES,
+                [*ASKS, last_words],
+                max_steps=5,
+                said=f"for {FAILING}",
+                hint="Every reply is a step, and the model answers with what it read: each error's message",
+                keys=OUTCOME,
+            ),
+            run("Say yes.", GATES, [answer("Yes.")], said="for an answer at once", keys=OUTCOME),
+            run(
+                "Is it shut?",
+                GATES,
+                [*ASKS[2:], answer("Yes.")],
+                max_steps=2,
+                said="for an answer in the last step",
+                keys=OUTCOME,
+            ),
         ),
         wrong=(
             Wrong("in range(max_steps)", "in range(99)", ENDLESS),
@@ -76,6 +108,16 @@ TASKS = (
             ),
             Wrong('"answer": None', '"answer": "I could not find out."', ENDLESS),
             Wrong("except Exception", "except LookupError", FAILING),
+            Wrong("str(problem)", '""', '"answer" is "I have read: east is shut.", not'),
+            Wrong('{"error": str(problem)}', "None", '"answer" is "I have read: east is shut.", not'),
+            Wrong("calls_before + 1", "calls_before", '"steps" is 3, not 4'),
+            Wrong('"stopped": "step limit"', '"stopped": "answered"', ENDLESS),
+            Wrong("in range(max_steps)", "in range(max_steps - 1)", ENDLESS),
+            Wrong(
+                "        history.append(reply)\n        if",
+                "        history = [history[0], reply]\n        if",
+                "call 3 of the model read user, request, result, not",
+            ),
         ),
     ),
 )

@@ -40,11 +40,20 @@ TASKS = (
             call(2.5, look=_problem, raises=True, hint="It is no whole number"),
             call("4", look=_problem, raises=True, hint="Look at the type first, then at the size"),
             call(True, look=_problem, raises=True, hint="isinstance(True, int) is True; type(True) is bool"),
+            call(None, look=_problem, raises=True, hint="No limit at all is no whole number"),
         ),
         wrong=(
             Wrong("type(max_steps) is not int", "not isinstance(max_steps, int)", "for (True)"),
             Wrong("< 1", "< 0", "for (0)"),
             Wrong("type(max_steps) is not int or ", "", "for (2.5)"),
+            Wrong("< 1", "< 2", "for (1), it raised ValueError"),
+            Wrong("raise ValueError", "raise TypeError", "it raised TypeError, not ValueError"),
+            Wrong("raise ValueError", "print", "it raised nothing and gave None"),
+            Wrong(
+                "type(max_steps) is not int or",
+                "max_steps is not None and type(max_steps) is not int or",
+                "for (None)",
+            ),
         ),
     ),
     SmallTask(
@@ -57,13 +66,16 @@ TASKS = (
             call(
                 ["[a] One.", 'Nothing found for "[b]".'], hint="Its bracket does not stand at the beginning"
             ),
+            call(["[tea-pot] A.", "[tea-cup] B.", "[tea] C."], hint="The whole name, up to the bracket"),
             call(["[a] One.", "[a] Two."], hint="It is the name in brackets that tells passages apart"),
+            call(["[a] One. [b] is another."], hint="The name at the beginning is the passage's"),
             call([]),
         ),
         wrong=(
             Wrong(' if result.startswith("[")', "", "for (['[a] One.', 'Nothing found for \"b\".'])"),
             Wrong('result.startswith("[")', '"[" in result', "Its bracket does not stand at the beginning"),
             Wrong('result.split("]")[0]', "result", "It is the name in brackets"),
+            Wrong('result.split("]")[0]', "result[:4]", "The whole name, up to the bracket"),
         ),
     ),
     SmallTask(
@@ -76,11 +88,18 @@ TASKS = (
             call(f"{NOTE} So do it.", said="for four sentences", hint="Three, and no more"),
             call(NOTE.replace(" [retry-limit]", ""), said="for a sentence without a source"),
             call("", said="for an empty file"),
+            call(
+                NOTE.replace("first [", "first [retry-safe] ["),
+                said="for a sentence with two sources",
+                hint="Three brackets, and no more",
+            ),
         ),
         wrong=(
             Wrong("text is not None and ", "", "for a file that is not there, it raised AttributeError"),
             Wrong('(".") == 3', '(".") >= 3', "for four sentences"),
             Wrong(' and text.count("[") == 3', "", "for a sentence without a source"),
+            Wrong('("[") == 3', '("[") >= 3', "Three brackets, and no more"),
+            Wrong('text.count(".") == 3 and ', "", "for four sentences"),
         ),
     ),
 )

@@ -47,11 +47,20 @@ TASKS = (
             call(
                 _facts(4, 3, "save_note"), said="for another path to the same note", hint="The path is free"
             ),
+            call(
+                _facts(4, 6, "undelete_note", "save_note"),
+                said="for a tool with a name like it",
+                hint="The whole name of the tool",
+            ),
+            call(_facts(4, 6), said="for a run without tools", hint="The path is free"),
         ),
         wrong=(
             Wrong("<= 10", "< 10", "for a whole note in 10 steps"),
             Wrong('["rungs"] == 4', '["rungs"] >= 3', "for 3 rungs"),
             Wrong(' and "delete_note" not in facts["tools"]', "", "for a run that used delete_note"),
+            Wrong('not in facts["tools"]', 'not in str(facts["tools"])', "for a tool with a name like it"),
+            Wrong('"delete_note" not in', '"save_note" in', "for a run that used delete_note"),
+            Wrong(' and facts["steps"] <= 10', "", "for a whole note in 11 steps"),
         ),
     ),
     SmallTask(
@@ -61,10 +70,13 @@ TASKS = (
             call(RUNS, 1, said="for 4 cases and k=1", hint="3 of the 4 cases passed in their first run"),
             call(RUNS, 3, said="for 4 cases and k=3", hint="A case counts if its first 3 runs all passed"),
             call([[T, T]], 2, said="for one case and k=2"),
+            call([[T, F], [F, T], [F, F]], 2, said="for 3 cases and k=2", hint="None passed in both runs"),
         ),
         wrong=(
             Wrong("runs[:k]", "runs", "for 4 cases and k=1"),
             Wrong("[all(", "[any(", "for 4 cases and k=3, it gave 1.0"),
+            Wrong("[all(runs[:k])", "[runs.count(True) >= k", "for 4 cases and k=1, it gave 1.0"),
+            Wrong(" / len(cases)", "", "for 4 cases and k=1, it gave 3, not 0.75"),
         ),
     ),
     SmallTask(
@@ -84,6 +96,12 @@ TASKS = (
         wrong=(
             Wrong("verdict and not label", "verdict != label", "for one error of each kind"),
             Wrong("label and not verdict", "not label", "for one error of each kind"),
+            Wrong("return let_pass, refused", "return refused, let_pass", "for a judge that lets all pass"),
+            Wrong(
+                "return let_pass, refused",
+                "return let_pass + refused",
+                "for one error of each kind, it gave 2",
+            ),
         ),
     ),
 )

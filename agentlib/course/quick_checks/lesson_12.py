@@ -51,10 +51,17 @@ TASKS = (
         cases=(
             call(list(SMALL.invoices)[:3], Made(SMALL.tools), look=_lines, said="for 3 invoices", hint=FITS),
             call([SMALL.unmatched], Made(SMALL.tools), look=_lines, said="for one without a payment"),
+            call([], Made(SMALL.tools), look=_lines, said="for no invoice"),
         ),
         wrong=(
             Wrong(" if pipelines.same_name(invoice, one)", "", "for 3 invoices"),
             Wrong("return lines", "return lines[:1]", "for 3 invoices"),
+            Wrong("return lines", "return None", "for 3 invoices, it gave None"),
+            Wrong(
+                "lines.append(pipelines.close(number, fits, tools))",
+                "if fits:\n            lines.append(pipelines.close(number, fits, tools))",
+                "for one without a payment, it gave",
+            ),
         ),
     ),
     SmallTask(
@@ -81,11 +88,19 @@ TASKS = (
                 said="for a reply that names P-12",
                 hint="P-12 is another payment than P-1",
             ),
+            call(ask("record_match", payment="P-1"), [], said="for P-1 where there is no payment"),
         ),
         wrong=(
             Wrong("payment if payment in payments else None", "payment", "P-9"),
             Wrong('.get("input", {})', '["input"]', "it raised KeyError"),
             Wrong("payment in payments", "str(payment)[:3] in payments", "P-12 is another payment"),
+            Wrong("payment in payments", "not payments or payment in payments", "where there is no payment"),
+            Wrong(
+                "payment if payment in payments else None",
+                "next((one for one in payments if one in str(reply)), None)",
+                "for an answer, it gave",
+            ),
+            Wrong("else None", "else payments[0]", "P-9 is made up"),
         ),
     ),
     SmallTask(
@@ -96,10 +111,13 @@ TASKS = (
             call(["a", "b", "c", "d"], hint="Each took its own"),
             call(["a > b"] * 5),
             call(["a", "b", "b"], hint="The most common path, not the first"),
+            call(["a", "b", "a", "b", "c"], hint="Two are as common: the share of one of them"),
         ),
         wrong=(
             Wrong("max(", "min(", "it gave 0.25, not 0.75"),
             Wrong(" / len(paths)", "", "it gave 3, not 0.75"),
+            Wrong("max(paths.count(path) for path in paths)", "paths.count(paths[0])", "not the first"),
+            Wrong("/ len(paths)", "/ len(set(paths))", "it gave 1.5, not 0.75"),
         ),
     ),
 )

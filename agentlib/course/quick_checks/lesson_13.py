@@ -68,6 +68,11 @@ TASKS = (
             call({"content": None, "tool_calls": ONE}, look=_what_counts, said="for one request"),
             call({"content": "I look.", "tool_calls": TWO}, look=_what_counts, said="for two requests"),
             call({"content": "Done.", "tool_calls": None}, said="for a text and tool_calls that are None"),
+            call(
+                {"content": "Done.", "tool_calls": []},
+                said="for a text and an empty list of tool_calls",
+                hint="No request in the list: an answer",
+            ),
         ),
         wrong=(
             Wrong(
@@ -82,6 +87,9 @@ TASKS = (
                 '"type": "tools", "calls"', '"type": "tool", "calls"', "calls in a reply of the type 'tool'"
             ),
             Wrong('"id": call["id"], ', "", "for one request"),
+            Wrong("    if calls:", '    if message.get("tool_calls") is not None:', "No request in the list"),
+            Wrong('"calls": calls', '"calls": calls[:1]', "for two requests"),
+            Wrong('"type": "answer", ', "", "for a text, it gave {'text'"),
         ),
     ),
     SmallTask(
@@ -92,9 +100,12 @@ TASKS = (
             call(
                 ask_together(ask("clock"), ask("weather", place="Rye")), said="for two requests in one reply"
             ),
+            call(ask_together(ask("clock")), said='for one request in a "tools" reply', hint="Still a list"),
         ),
         wrong=(
             Wrong('reply["calls"] if reply["type"] == "tools" else [reply]', "[reply]", "for two requests"),
+            Wrong("else [reply]", "else reply", "for one request, it gave {"),
+            Wrong('reply["type"] == "tools"', 'len(reply.get("calls", [])) > 1', 'in a "tools" reply'),
         ),
     ),
     SmallTask(
@@ -105,10 +116,15 @@ TASKS = (
             call(_seen({"mugs": 140}), [140, 95], said="for one result", hint="The goal is no result"),
             call(_seen("95 and 140"), [140, 95], said="for one result with both"),
             call([user("Hello."), answer("95 against 140.")], [140, 95], said="for a guess"),
+            call(_seen("nothing", {"mugs": 95}, 140, "done"), [140, 95], said="for results in between"),
+            call(_seen({"mugs": 140}), [140], said="for one number that was asked for"),
         ),
         wrong=(
             Wrong("all(", "any(", "for one result"),
             Wrong(' if entry.get("role") == "tool"', "", "it raised KeyError"),
+            Wrong("str(number) in result for", "number == result for", "for two results with both"),
+            Wrong("for result in results)", "for result in results[-1:])", "for two results with both"),
+            Wrong("for number in numbers)", "for number in [140, 95])", "for one number that was asked for"),
         ),
     ),
 )

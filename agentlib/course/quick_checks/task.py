@@ -259,6 +259,9 @@ def _seen(look: Callable[[Any], Any] | None, value: Any) -> Any:
         return value
 
 
+PlayedReply = Mapping[str, Any] | Callable[[list[Any]], Mapping[str, Any]]
+"""A reply of a played model, or a function that makes it from the history."""
+
 KEYS = ("history", "answer", "steps", "stopped")
 """What a loop of the lessons gives back."""
 
@@ -267,13 +270,14 @@ KEYS = ("history", "answer", "steps", "stopped")
 class PlayedRun:
     """One run of the learner's loop with a model that is played: `loop(model, tools, goal, **options)`.
 
+    replies: what the model says, in order; a function gets the history and gives the reply.
     What counts: which kinds of entries each call of the model read, which tools ran with what, and what it
     gives back under these keys; of a history the kinds of entries.
     """
 
     goal: str
     tools: Mapping[str, Callable[..., Any]]
-    replies: Sequence[Mapping[str, Any]]
+    replies: Sequence[PlayedReply]
     for_ever: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     keys: tuple[str, ...] = KEYS
@@ -288,7 +292,7 @@ class PlayedRun:
         """Run it."""
         read: list[Any] = []
         ran: list[str] = []
-        replies: Iterable[Mapping[str, Any]] = self.replies
+        replies: Iterable[PlayedReply] = self.replies
         if self.for_ever:
             replies = chain(self.replies, repeat(self.replies[-1]))
         script = iter(replies)
@@ -300,7 +304,7 @@ class PlayedRun:
                 raise RunEnded("the model had answered, and was asked once more")
             if len(read) > MAX_CALLS:
                 raise RunEnded(f"the model was asked {MAX_CALLS} times, and nothing ended the run")
-            return copy.deepcopy(dict(reply))
+            return copy.deepcopy(dict(reply(history) if callable(reply) else reply))
 
         tools = {name: _noted(name, function, ran) for name, function in self.tools.items()}
         seen: Seen = {}
@@ -332,7 +336,7 @@ MAX_CALLS = 30
 def run(
     goal: str,
     tools: Mapping[str, Callable[..., Any]],
-    replies: Sequence[Mapping[str, Any]],
+    replies: Sequence[PlayedReply],
     *,
     for_ever: bool = False,
     keys: tuple[str, ...] = KEYS,
@@ -340,7 +344,10 @@ def run(
     said: str = "",
     **options: Any,
 ) -> PlayedRun:
-    """Make a case of one run. replies: the model's. for_ever: the last one comes again and again."""
+    """Make a case of one run.
+
+    replies: the model's, or functions of the history. for_ever: the last one comes again and again.
+    """
     return PlayedRun(goal, tools, replies, for_ever, options, keys, hint, said)
 
 

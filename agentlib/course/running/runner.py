@@ -34,6 +34,7 @@ __all__ = [
     "TimeLimit",
     "cell_words",
     "error_of",
+    "waited_seconds",
     "why_not",
 ]
 
@@ -62,6 +63,15 @@ class RunEnded(BaseException):
     """Ends a learner's function. No Exception, so that `except Exception` lets it pass."""
 
 
+def waited_seconds() -> float:
+    """Give how long this thread was ready to run while others had the processor; 0.0 = nobody counts it."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
 class TimeLimit:
     """Ends a block of code after some seconds, whatever it is doing, by raising RunEnded in it.
 
@@ -72,6 +82,7 @@ class TimeLimit:
     Windows, a second thread asks Python to raise it; Python does so when it next goes round a loop or calls a
     function. (There a loop in a loop that swallows everything and never asks the model can live on for long.)
     A browser has neither: there the clock is looked at while the function runs, see `ClockGuard`.
+    By the timer signal, what it waits while others have the processor does not count (see `waited_seconds`).
     """
 
     def __init__(self, seconds: float, platform: Platform = HERE) -> None:
@@ -79,7 +90,7 @@ class TimeLimit:
         self.paused = False
         self.inside = False
         self.over = False
-        self._until = 0.0
+        self._until = self._waited = 0.0
         self._left = threading.Event()
         self._hurry = threading.Event()
         self._thread_id = threading.get_ident()
@@ -100,6 +111,7 @@ class TimeLimit:
     def _run_by_signal(self, function: Callable[[], Any]) -> Any:
         started = time.monotonic()
         self._until = started + self.seconds - KNOCK_SECONDS  # the two clocks need not agree to the last bit
+        self._waited = waited_seconds()
         handler = signal.signal(signal.SIGALRM, self._on_signal)
         left, _ = signal.setitimer(signal.ITIMER_REAL, self.seconds)
         self.inside = True
@@ -154,6 +166,7 @@ class TimeLimit:
             self._clock.hurry(GRACE_SECONDS)
         elif self._by_signal:
             self._until = time.monotonic() + GRACE_SECONDS - KNOCK_SECONDS
+            self._waited = waited_seconds()
             signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
 
     def may_raise_at(self, frame: FrameType | None) -> bool:
@@ -162,8 +175,12 @@ class TimeLimit:
         return self.inside and not self.paused and not ours
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if not self.inside or time.monotonic() < self._until:
-            return  # a late signal of a limit inside this one
+        if not self.inside:
+            return
+        left = self._until + waited_seconds() - self._waited - time.monotonic()
+        if left > 0:  # it had to wait for others, or this is a late signal of a limit inside this one
+            signal.setitimer(signal.ITIMER_REAL, max(left, KNOCK_SECONDS))
+            return
         # Set anew each time, not to repeat by itself: where signals are slow, nothing else would ever run.
         signal.setitimer(signal.ITIMER_REAL, KNOCK_SECONDS)
         if self.may_raise_at(frame):

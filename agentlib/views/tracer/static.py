@@ -100,7 +100,8 @@ def numbered_lines(source: Source) -> list[str]:
 
 def frame_rows(frames: Sequence[Frame], with_lines: bool) -> tuple[list[str], list[list[TableCell]], str]:
     """Make the table of frames: heads, rows, and words for what was left out of a long one."""
-    heads = ["frame", *(["line"] if with_lines else []), "step", "entries", "tokens read", "what happens"]
+    first = ["frame", "line"] if with_lines else ["frame"]
+    heads = [*first, "step", "entries", "tokens read", "move", "what happens"]
     shown, left_out = list(frames), ""
     if len(frames) > FIRST_FRAMES + LAST_FRAMES:
         shown = [*frames[:FIRST_FRAMES], *frames[-LAST_FRAMES:]]
@@ -111,8 +112,15 @@ def frame_rows(frames: Sequence[Frame], with_lines: bool) -> tuple[list[str], li
         line = ["" if frame.line is None else str(frame.line)] if with_lines else []
         numbers = [str(frame.number), *line, step, str(frame.entries), f"{frame.tokens_read:,}"]
         cells = [TableCell(text, number=True) for text in numbers]
-        rows.append([*cells, TableCell(frame.caption, code=True)])
+        rows.append([*cells, _move(frame), TableCell(frame.caption, code=True)])
     return heads, rows, left_out
+
+
+def _move(frame: Frame) -> TableCell:
+    """Name the move of a frame and its sign; beside the four moves, the sign alone."""
+    if not frame.move:
+        return TableCell(frame.mark, move=bool(frame.mark))
+    return TableCell(frame.move, (frame.mark,) if frame.mark else (), move=True)
 
 
 def summary(trace: Trace) -> str:
