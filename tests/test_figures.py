@@ -1,28 +1,39 @@
 """The figures of the lessons; in 01 to 06 agentlib's loop and hand-written ones bring them out alike."""
 
 import inspect
+import json
 
 import pytest
 
-from agentlib import ask, memory, run_agent, stops
-from agentlib.costs import coins_after, tokens_read_total
+from agentlib import ask, compare, memory, replay, run_agent, stops
+from agentlib.costs import Price, coins_after, tokens_read_total
 from agentlib.course.quick_checks.lesson_08 import may_open, may_run
+from agentlib.course.quick_checks.lesson_09 import sturdy_loop
+from agentlib.course.quick_checks.lesson_10 import count_passages, note_is_right
 from agentlib.course.quick_checks.lesson_11 import good_outcome, judge_errors
+from agentlib.course.quick_checks.lesson_12 import chosen, known_before, pipeline
 from agentlib.evals import evaluate
 from agentlib.labs import (
     blue_mugs,
     by_hand,
     capitals,
     choosing,
+    garden,
+    invoices,
     long_runs,
     note_taking,
+    pipelines,
     poisoned,
+    research,
     shop,
+    stuck,
     trains,
     weather,
 )
 from agentlib.models import RecordingModel, ScriptedModel
+from agentlib.watch import watch
 from tests import handwritten
+from tests.lesson_tasks import NOTEBOOKS
 
 
 def by_agentlib(model, tools, goal, max_steps=10, **options):
@@ -330,6 +341,15 @@ def test_06_a_cycle_of_calls_is_a_loop_too_and_both_rules_see_it(length, times):
     assert (by_call.stopped, by_call.steps) == ("repeated call", length * (times - 1) + 1)
 
 
+def test_06_a_slow_job_is_taken_for_a_repeat_unless_its_tool_is_repeatable():
+    ends = []
+    for repeatable in (False, True):
+        job = stuck.print_job("10%", "40%", "40%", "40%", "ready", repeatable=repeatable)
+        run = run_agent(stuck.patient, job, "Print it.", 20, stops=stops.RepeatedCall(3))
+        ends.append((run.stopped, run.steps))
+    assert ends == [("repeated call", 4), ("answered", 6)]
+
+
 # --- 07 and 08: what a description does, what gets out ------------------------------------------------
 
 
@@ -355,6 +375,102 @@ def test_08_what_gets_out_with_no_wall_with_each_and_with_both():
     assert [poisoned.measure(**wall) for wall in walls] == [(15, 100), (13, 100), (0, 100)]
 
 
+# --- 09 find the bugs ---------------------------------------------------------------------------------
+
+
+def fragile_loop(model, tools, goal, max_steps=10):
+    """The loop of lesson 09, with its four bugs."""
+    history = [{"role": "user", "text": goal}]
+    reply = model(history)
+    while reply["type"] != "answer":
+        result = tools[reply["tool"]](**reply["input"])
+        history.append({"role": "tool", "result": result})
+        reply = model(history)
+    return reply["text"]
+
+
+def test_09_the_fragile_loop_passes_its_demo_and_ends_four_scenarios_wrongly():
+    assert fragile_loop(garden.demo(), garden.TOOLS, "?") == "The beans are at 31%: water them."
+    ends = {
+        name: watch(fragile_loop, make_model(), garden.TOOLS, garden.COMPARE, max_steps=4, max_calls=6)
+        for name, make_model in garden.MODELS.items()
+    }
+    assert {name: run.stopped for name, run in ends.items()} == {
+        "endless": "asked too often", "stumbling": "crashed", "comparing": "returned", "giving up": "returned"
+    }  # fmt: skip
+    assert ends["comparing"].replies()[-1]["text"] == "The roses are drier: 31%."  # it is the beans
+    assert [entry["role"] for entry in ends["comparing"].histories()[-1]] == ["user", "tool", "tool"]
+
+
+def test_09_the_mended_loop_ends_them_as_agentlib_does():
+    ends = {}
+    for name, make_model in garden.MODELS.items():
+        mine = sturdy_loop(make_model(), garden.TOOLS, garden.COMPARE, max_steps=4)
+        its = run_agent(make_model(), garden.TOOLS, garden.COMPARE, max_steps=4)
+        assert (mine["answer"], mine["stopped"]) == (its.answer, its.stopped)
+        ends[name] = mine["stopped"], mine["answer"]
+    assert ends == {
+        "endless": ("step limit", None),
+        "stumbling": ("answered", "The beans are at 31%; the ferns have no sensor."),
+        "comparing": ("answered", "The beans are drier: 31%."),
+        "giving up": ("answered", "I could not find out."),
+    }
+
+
+def test_09_a_first_mend_that_returns_a_text_cannot_be_told_from_an_answer():
+    told = [garden.with_limit(make(), garden.TOOLS, "?") for make in (garden.giving_up, garden.endless)]
+    assert told == ["I could not find out."] * 2
+
+
+@pytest.mark.parametrize(("loop", "percent"), [(fragile_loop, 64), (sturdy_loop, 100)])
+def test_09_how_many_of_100_runs_get_through_if_one_call_in_ten_fails(loop, percent):
+    assert garden.percent_answered(loop, 10) == percent
+
+
+def test_09_by_formula_59_of_100_runs_of_five_calls_get_through():
+    assert round(100 * 0.9**5) == 59
+
+
+# --- 10 answered is not verified ------------------------------------------------------------------------
+
+
+def research_loop(model, search, goal, max_steps=4):
+    """The loop of lesson 10 in one piece, without the look at its limit."""
+    history = [{"role": "user", "text": goal}]
+    for _ in range(max_steps):
+        history.append(model(history))
+        if history[-1]["type"] == "answer":
+            return {"stopped": "answered", "answer": history[-1]["text"], "history": history}
+        history.append({"role": "tool", "result": search(**history[-1]["input"]), "id": history[-1]["id"]})
+    return {"stopped": "step limit", "answer": None, "history": history}
+
+
+def test_10_the_four_cases_bring_0_1_and_4_results_and_an_error_for_the_caller():
+    ends = research.try_cases(research_loop)
+    assert [(end.stopped.partition(":")[0], len(end.results)) for end in ends.values()] == [
+        ("answered", 0), ("answered", 1), ("step limit", 4), ("ConnectionError", 0)
+    ]  # fmt: skip
+    assert ends["immediate answer"].answer == "At most three times, I believe."
+    assert count_passages(ends["endless search"].results) == 3
+
+
+def test_10_five_runs_say_answered_and_climb_1_2_2_3_and_4_rungs(tmp_path):
+    tried = research.try_ladder(tmp_path)
+    assert {one.run.stopped for one in tried.values()} == {"answered"}
+    assert [one.rungs for one in tried.values()] == [1, 2, 2, 3, 4]
+    assert [note_is_right(one.note) for one in tried.values()] == [False, False, False, True, True]
+    lied, good = list(tried.values())[1].run, list(tried.values())[4].run
+    assert compare(lied.trace, good.trace) == []  # nothing that a model reads tells them apart
+    assert (good.steps, good.tool_runs) == (5, 4)
+
+
+def test_10_a_replay_with_shorter_results_differs_from_step_1_on_in_11_events(tmp_path):
+    trace = list(research.try_ladder(tmp_path).values())[4].run.trace
+    assert compare(replay(trace).trace, trace) == []
+    different = compare(trace, replay(trace, max_result_chars=100).trace)
+    assert (len(different), different[0].step) == (11, 1)
+
+
 # --- 11 judge by outcomes -----------------------------------------------------------------------------
 
 
@@ -370,6 +486,62 @@ def test_11_the_judge_counts_6_for_5_and_errs_in_5_of_10():
     texts, labels = zip(*note_taking.LABELLED, strict=True)
     verdicts = [note_taking.hasty_judge(text) for text in texts]
     assert (sum(verdicts), sum(labels), judge_errors(verdicts, labels)) == (6, 5, (3, 2))
+
+
+# --- 12 when not to loop ------------------------------------------------------------------------------
+
+B19, GUARD = invoices.B19, stops.RepeatedCall(times=2, then="note")
+
+
+def test_12_the_pipeline_and_one_call_for_each_match_79_and_flag_1():
+    lines = pipeline(B19.invoices, invoices.TOOLS)
+    right = {f"{number} matched with {payment}" for number, payment in B19.right.items()}
+    assert (len(lines), len(right), set(lines) - right) == (80, 79, {"B-19/009 flagged: no payment found"})
+    judge = RecordingModel(invoices.model())
+    assert pipelines.ask_once(judge, B19.invoices, invoices.TOOLS, chosen) == lines
+    assert pipelines.used_by(judge)[:2] == (80, 8_112)
+    assert judge.replies[8]["tool"] == "find_payment"  # for invoice 9 the model wants to look again
+
+
+@pytest.fixture(scope="module")
+def agents():
+    def run(**options):
+        return run_agent(invoices.model(), invoices.TOOLS, invoices.GOAL, max_steps=400, **options)
+
+    return {"bare": run(), "guarded": run(stops=GUARD)}
+
+
+def test_12_the_bare_agent_finishes_8_invoices_in_400_calls_and_the_guarded_one_all_in_242(agents):
+    bare, guarded = agents["bare"], agents["guarded"]
+    assert (bare.stopped, bare.answer, pipelines.used_by(bare)[:2]) == ("step limit", None, (400, 1_624_933))
+    assert sum("matched with" in str(entry.get("result")) for entry in bare.history) == 8
+    asked = [
+        entry["input"] for entry in bare.history if entry.get("tool") == "find_payment" and "input" in entry
+    ]
+    assert asked.count({"invoice": "B-19/009"}) == 375
+    assert (guarded.stopped, pipelines.used_by(guarded)[:2]) == ("answered", (242, 1_076_866))
+
+
+def test_12_the_bill_is_4_cents_3_27_and_4_93_dollars_80_times_as_much(agents):
+    price = Price(**json.loads((NOTEBOOKS / "example_price.json").read_text(encoding="utf-8")))
+    judge = RecordingModel(invoices.model())
+    pipelines.ask_once(judge, B19.invoices, invoices.TOOLS, chosen)
+    usd = [price.usd(*pipelines.used_by(one)[1:]) for one in (judge, agents["guarded"], agents["bare"])]
+    assert [round(one, 2) for one in usd] == [0.04, 3.27, 4.93]
+    assert round(usd[1] / usd[0]) == 80
+
+
+def test_12_of_the_invoices_99_percent_take_one_path_and_of_the_customers_40(agents):
+    by_invoice = {}
+    for entry in agents["guarded"].history:
+        if "input" in entry:
+            by_invoice.setdefault(entry["input"]["invoice"], []).append(entry["tool"])
+    helped = [run_agent(shop.model(), shop.HINTED_TOOLS, goal, 4) for goal in shop.GOALS.values()]
+    customers = [[entry["tool"] for entry in run.history if "input" in entry] for run in helped]
+    shares = [
+        known_before([" > ".join(path) for path in paths]) for paths in (by_invoice.values(), customers)
+    ]
+    assert [round(100 * share) for share in shares] == [99, 40]
 
 
 # --- the two loops are the same idea ----------------------------------------------------------------

@@ -3,10 +3,12 @@
 What must come out: 4 model calls, 3 tool runs, 1 error, 8 history entries, answered.
 """
 
+import re
+
 from agentlib.messages import Entry, answer, ask
 from agentlib.models import ScriptedModel
 
-__all__ = ["GOAL", "SCRIPT", "STOCK", "TOOLS", "model", "stock_level"]
+__all__ = ["GOAL", "SCRIPT", "STOCK", "TOOLS", "model", "names_north_first", "stock_level"]
 
 GOAL = "Which warehouse has more blue mugs?"
 STOCK = {"north": 140, "south": 95}
@@ -28,6 +30,11 @@ SCRIPT = (
     ask("stock_level", warehouse="south"),
     answer("North has more blue mugs: 140 against 95."),
 )
+
+
+def names_north_first(text: str) -> bool:
+    """Tell whether the first warehouse that an answer names is the right one."""
+    return re.findall("north|south", text.lower())[:1] == ["north"]
 
 
 def model() -> ScriptedModel:

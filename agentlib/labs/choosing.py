@@ -4,14 +4,15 @@ What must come out: with the description "Look things up." the model asks the we
 tool is for, it asks the tool. With a system message that forbids the web it asks the tool too.
 """
 
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentlib.messages import Entry, ModelFunction, answer, ask
 from agentlib.tools import read_tools
 
-__all__ = ["GOAL", "HOURS", "chooser", "opening_hours", "search_web", "vague_hours"]
+__all__ = ["GOAL", "HOURS", "argument_types", "chooser", "opening_hours", "search_web", "vague_hours"]
 
 GOAL = "When are the opening hours of the museum?"
 
@@ -56,3 +57,9 @@ def chooser(tools: Any, system: str = "") -> ModelFunction:
         return ask(name, **{inputs[name]: "museum"})
 
     return choose
+
+
+def argument_types(tool: Callable[..., Any]) -> dict[str, Any]:
+    """List the arguments of a tool with the types that stand in its first line."""
+    types = inspect.get_annotations(tool)
+    return {name: kind for name, kind in types.items() if name != "return"}

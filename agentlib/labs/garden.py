@@ -5,17 +5,17 @@ What must come out of a loop without bugs, with max_steps=4: endless: "step limi
 answered.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from agentlib.messages import Entry, answer, ask, calls_in
+from agentlib.messages import Entry, ModelFunction, answer, ask, calls_in
 from agentlib.models import LoopingModel, ScriptedModel
 from agentlib.watch import watch
 
 __all__ = [
     "BEDS", "COMPARE", "MODELS", "TOOLS", "comparing", "demo", "endless", "giving_up", "moisture",
-    "percent_answered", "stumbling",
+    "percent_answered", "stumbling", "with_limit",
 ]  # fmt: skip
 
 BEDS = {"beans": 31, "roses": 58}
@@ -71,6 +71,17 @@ def giving_up() -> ScriptedModel:
 MODELS: dict[str, Callable[[], Any]] = {
     "endless": endless, "stumbling": stumbling, "comparing": comparing, "giving up": giving_up,
 }  # fmt: skip
+
+
+def with_limit(model: ModelFunction, tools: Mapping[str, Callable[..., Any]], goal: str) -> str:
+    """Run a loop with a first mend: a limit of 4 steps, and behind it a text that looks like an answer."""
+    history: list[Entry] = [{"role": "user", "text": goal}]
+    for _ in range(4):
+        reply = model(history)
+        if reply["type"] == "answer":
+            return str(reply["text"])
+        history.append({"role": "tool", "result": tools[reply["tool"]](**reply["input"])})
+    return "I could not find out."
 
 
 def percent_answered(loop: Callable[..., Any], percent: float, runs: int = 100) -> float:

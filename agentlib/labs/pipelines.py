@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from agentlib import costs
+from agentlib._run import Run
 from agentlib.messages import Entry, ModelFunction, ask
+from agentlib.models import RecordingModel
 
-__all__ = ["ask_once", "close", "first_history", "same_name", "tokens_read"]
+__all__ = ["ask_once", "close", "first_history", "same_name", "tokens_read", "used_by"]
 
 Tools = Mapping[str, Callable[..., Any]]
 
@@ -50,6 +52,14 @@ def ask_once(
         payment = chosen(model(history), listed)
         lines.append(close(number, [payment] if payment else [], tools))
     return lines
+
+
+def used_by(work: Run | RecordingModel) -> tuple[int, int, int]:
+    """Count the calls of a run, or of a recorded model, the tokens that they read, and those that they wrote."""
+    if isinstance(work, Run):
+        return work.steps, work.usage.input_tokens, work.usage.output_tokens
+    read = sum(map(costs.estimate_tokens, work.histories))
+    return len(work.replies), read, costs.estimate_tokens(work.replies)
 
 
 def tokens_read(invoices: int, tokens_per_call: int) -> dict[str, list[float]]:

@@ -14,10 +14,12 @@ import copy
 import re
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from agentlib._json import whole_number
 from agentlib._run import Run
+from agentlib.loop import run_agent
 from agentlib.messages import Entry, ModelFunction, answer, ask, describe, exchanges
 from agentlib.models import ScriptedModel
 from agentlib.stops import ANSWERED
@@ -31,9 +33,11 @@ __all__ = [
     "PASSAGES",
     "RUNGS",
     "Attempt",
+    "CaseEnd",
     "Decision",
     "Evidence",
     "Outcome",
+    "Tried",
     "Turn",
     "answers_at_once",
     "broken_search",
@@ -224,6 +228,28 @@ def in_course_words(model: ResearchModel) -> ModelFunction:
     return asked
 
 
+class CaseEnd(NamedTuple):
+    """How one of the four cases ended. stopped: the reason, or the error that reached the caller."""
+
+    stopped: str
+    answer: str | None
+    results: list[Any]
+
+
+def try_cases(loop: Callable[..., Entry]) -> dict[str, CaseEnd]:
+    """Run the four cases with a loop of the course, `loop(model, search, goal)`, which gives a dict."""
+    ends = {}
+    for name, (make_model, look) in CASES.items():
+        try:
+            run = loop(in_course_words(make_model()), look, GOAL)
+        except ConnectionError as problem:
+            ends[name] = CaseEnd(f"{type(problem).__name__}: {problem}", None, [])
+        else:
+            results = [entry["result"] for entry in run["history"] if "result" in entry]
+            ends[name] = CaseEnd(run["stopped"], run["answer"], results)
+    return ends
+
+
 # --- the note, for run_agent ------------------------------------------------------------------------
 
 NOTE_NAME = "retries.txt"
@@ -347,3 +373,23 @@ def _is_supported(text: str | None, found: str) -> tuple[bool, str]:
         if missing:
             return False, f"[{source}] does not say: {', '.join(missing)}"
     return bool(sentences), f"{len(sentences)} sentences looked up"
+
+
+class Tried(NamedTuple):
+    """One run of the ladder. note: what stands in its file, None without one. rungs: how many it climbed."""
+
+    run: Run
+    note: str | None
+    rungs: int
+
+
+def try_ladder(folder: str | Path) -> dict[str, Tried]:
+    """Run all of `LADDER`, each with a folder of its own in `folder`."""
+    tried = {}
+    for name, one in LADDER.items():
+        place = Path(mkdtemp(dir=folder))
+        run = run_agent(one.model(), note_tools(place, honest=one.honest), GOAL)
+        file = place / NOTE_NAME
+        note = file.read_text(encoding="utf-8") if file.is_file() else None
+        tried[name] = Tried(run, note, rungs_climbed(evidence(run, file)))
+    return tried
