@@ -8,7 +8,6 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
-from decimal import Decimal
 from enum import Enum
 from numbers import Integral, Real
 from types import SimpleNamespace
@@ -101,6 +100,8 @@ def whole_number(name: str, value: object, minimum: int = 1) -> int:
 
 def exact_number(digits: str) -> float:
     """Read a number with a point: as a float, or as a whole number that no float holds, such as a long id."""
+    from decimal import Decimal  # noqa: PLC0415  few need it; it loads slowly
+
     number, exact = float(digits), Decimal(digits)
     is_long = number.is_integer() and Decimal(repr(number)) != exact == int(exact)
     return int(exact) if is_long else number

@@ -6,7 +6,6 @@ line of text and passed through a pipe.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 from agentlib._json import (
@@ -151,8 +150,7 @@ It may also have a method `call(history, request)`, which the loop then uses; se
 """
 
 
-@dataclass(frozen=True)
-class ModelRequest:
+class ModelRequest(NamedTuple):
     """What a model has to know beside the history.
 
     offer_tools: False in a closing call, whose reply must be an answer. seconds_left: until the run's

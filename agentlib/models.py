@@ -5,12 +5,14 @@ their calls. One that asks another passes on what the loop says beside the histo
 """
 
 import copy
-import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentlib.errors import ReplayError, ScriptExhausted
 from agentlib.messages import Entry, ModelFunction, ModelRequest, ask, call_model, is_reply
+
+if TYPE_CHECKING:
+    import random
 
 __all__ = ["LoopingModel", "NoisyModel", "RecordingModel", "ReplayModel", "RuleModel", "ScriptedModel"]
 
@@ -81,7 +83,7 @@ class NoisyModel:
     """
 
     def __init__(
-        self, models: Sequence[ModelFunction], rng: random.Random, weights: Sequence[float] | None = None
+        self, models: Sequence[ModelFunction], rng: "random.Random", weights: Sequence[float] | None = None
     ) -> None:
         if not models:
             raise ValueError("A noisy model needs at least one model to choose from, but got none.")

@@ -31,7 +31,6 @@ from typing import (
     overload,
 )
 
-from pydantic_core import PydanticKnownError, ValidationError
 from typing_extensions import TypedDict, Unpack  # pydantic needs this TypedDict before Python 3.12
 
 from agentlib._json import is_number
@@ -52,6 +51,7 @@ from agentlib.messages import (
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic.fields import FieldInfo
+    from pydantic_core import ValidationError
 
 __all__ = [
     "Tool",
@@ -330,6 +330,8 @@ def _keys_of(shape: Any) -> dict[str, Any]:
 
 
 def _refuse(value: object) -> object:
+    from pydantic_core import PydanticKnownError  # noqa: PLC0415  see `_with_check`
+
     raise PydanticKnownError("extra_forbidden")
 
 
@@ -464,7 +466,7 @@ def run_tool(
         )
     try:
         arguments = _read_arguments(found, input_text)
-    except ValidationError as problem:
+    except _validation_error() as problem:
         return failure("invalid_input", _what_is_wrong(problem, found), ran=False)
     except KeyboardInterrupt:
         raise
@@ -496,6 +498,13 @@ def run_tool(
     return ToolOutcome(value, text, ran=True, failed=is_error(value))
 
 
+def _validation_error() -> "type[ValidationError]":
+    """Give the class of a failed check; whoever has no tool to check does without pydantic."""
+    from pydantic_core import ValidationError  # noqa: PLC0415  see `_with_check`
+
+    return ValidationError
+
+
 def _read_arguments(found: Tool, text: str) -> Any:
     """Read arguments from their JSON text, so that the tool gets a copy that it may change."""
     if found.arguments is None:
@@ -503,7 +512,7 @@ def _read_arguments(found: Tool, text: str) -> Any:
     check = found.arguments.validator.validate_json
     try:
         return check(text)
-    except ValidationError as problem:
+    except _validation_error() as problem:
         if problem.errors(include_url=False, include_context=False)[0]["type"] == "json_invalid":
             raise
     # Some servers write 3 as 3.0, which is a whole number in the schema that they were given.
@@ -548,7 +557,7 @@ def _code_of(problem: BaseException) -> str:
     return whole(code) if type(code) is str and code else ToolError.code
 
 
-def _what_is_wrong(problem: ValidationError, found: Tool) -> str:
+def _what_is_wrong(problem: "ValidationError", found: Tool) -> str:
     """Name each wrong argument and what was expected of it."""
     wrongs = []
     for error in problem.errors(include_url=False, include_context=False):

@@ -15,7 +15,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic_core import ValidationError
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from agentlib import errors
@@ -557,6 +556,8 @@ def _adapter(shape: Any) -> "TypeAdapter[Any]":
 
 def _checked(path: Path, number: int, validate: Callable[..., Any], given: Any) -> Any:
     """Check what stands in one line; what is wrong with it is said in words."""
+    from pydantic_core import ValidationError  # noqa: PLC0415  loaded with the adapter
+
     try:
         return validate(given, strict=True)
     except ValidationError as problem:

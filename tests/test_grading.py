@@ -324,15 +324,20 @@ def test_what_is_loaded_late_is_there_when_it_is_asked_for(child, source):
     [
         ("", set()),
         ("from agentlib.labs import blue_mugs\n", set()),
-        ("from agentlib.labs import trains\n", {"pydantic_core"}),
+        ("from agentlib.labs import trains\n", {"inspect", "dataclasses"}),
+        (
+            "from agentlib.labs import trains\nfrom agentlib.tools import read_tools\n"
+            "read_tools(trains.TOOLS)\n",
+            {"inspect", "dataclasses", "pydantic", "pydantic_core"},
+        ),
     ],
 )
 def test_nothing_that_checks_arguments_or_draws_is_loaded_before_somebody_wants_it(child, setup, core):
     run(child, f"{setup}import sys\ndef f():\n    return sorted(sys.modules)", "f")
     loaded = set(call(child, "f")["returned"])
     assert "agentlib.messages" in loaded
-    large = {"pydantic", "pydantic_core", "numpy", "matplotlib", "ipywidgets", "agentlib.views"}
-    assert large & loaded == core  # a lab with tools checks their arguments
+    large = {"inspect", "dataclasses", "pydantic", "pydantic_core", "numpy", "matplotlib", "ipywidgets"}
+    assert (large | {"agentlib.views"}) & loaded == core
 
 
 @pytest.mark.parametrize(
