@@ -30,8 +30,8 @@ OF_THE_PAGE = ("text", "parts")
 """Ids that the template has."""
 
 GLOSSARY = "notebooks/glossary.md"
-RUN_FOR = "agentlib.views"
-"""A notebook that uses none of the views shows nothing that its text does not: it need not be run."""
+VIEWS_USED = "agentlib.views"
+"""An exercise that uses none of the views shows nothing that its text does not: it need not be run."""
 
 
 class Neighbour(NamedTuple):
@@ -123,12 +123,6 @@ def _cells_html(notebook: Any, resources: dict[str, Any]) -> str:
     return str(html)
 
 
-def _markdown_page(text: str, source: str, links: Links) -> ReadPage:
-    from nbconvert.filters import markdown2html  # noqa: PLC0415
-
-    return _page(source, str(markdown2html(text)), links)
-
-
 def _code_page(text: str, source: str) -> ReadPage:
     from nbconvert.filters import Highlight2HTML  # noqa: PLC0415
 
@@ -161,6 +155,10 @@ def _page(source: str, html: str, links: Links, parts: Sequence[PagePart] = ()) 
             contents.append((slug, words))
     for line in soup.find_all("p", class_="agentlib-before"):  # "Run this cell": there is none
         line.decompose()
+    for head in soup.find_all("th"):
+        if not head.get_text(strip=True):  # the corner of a table is no header
+            head.name = "td"
+            del head["scope"]
     for wide in soup.find_all(["table", "pre"]):
         wide.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
     first = soup.find("h1")
@@ -215,7 +213,8 @@ def write_read_pages(site: Path, course_dir: Path) -> list[str]:
     exercises = _in_order(_names(files, "exercises/*.ipynb"), course_dir)
     solutions = _names(files, "solutions/*.ipynb")
     links = Links([*lessons, *exercises, *solutions, GLOSSARY], lambda name: (files / name).is_file())
-    run = run_notebooks(course_dir, [name for name in (*lessons, *exercises) if _shows(files / name)])
+    shows = [name for name in exercises if VIEWS_USED in (files / name).read_text(encoding="utf-8")]
+    run = run_notebooks(course_dir, [*lessons, *shows])
     pages = [_read(files, name, links, run) for name in (*lessons, *exercises, *solutions, GLOSSARY)]
     written: set[str] = set()
     while new := [name for name in links.code if name not in written]:  # a file of the package may lead on
@@ -241,18 +240,16 @@ def _in_order(exercises: list[str], course_dir: Path) -> list[str]:
     return sorted(exercises, key=lambda name: readme.find(f"({name})") % len(readme))
 
 
-def _shows(path: Path) -> bool:
-    return RUN_FOR in path.read_text(encoding="utf-8")
-
-
 def _read(files: Path, name: str, links: Links, run: Mapping[str, Any]) -> ReadPage:
-    import nbformat  # noqa: PLC0415
+    from nbformat import v4  # noqa: PLC0415
 
-    if name.endswith(".ipynb"):
-        notebook = run.get(name) or nbformat.read(files / name, as_version=4)  # type: ignore[no-untyped-call]
-        return rendered(notebook, name, links)
     text = (files / name).read_text(encoding="utf-8")
-    return _markdown_page(text, name, links) if name.endswith(".md") else _code_page(text, name)
+    if name.endswith(".py"):
+        return _code_page(text, name)
+    if name.endswith(".md"):
+        cell = v4.new_markdown_cell(text)  # type: ignore[no-untyped-call]
+        return rendered(v4.new_notebook(cells=[cell]), name, links)  # type: ignore[no-untyped-call]
+    return rendered(run.get(name) or v4.reads(text), name, links)  # type: ignore[no-untyped-call]
 
 
 def _neighbour(series: list[str], name: str, by: int, titles: Mapping[str, str]) -> Neighbour | None:

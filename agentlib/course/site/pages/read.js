@@ -77,8 +77,20 @@ function play(place, { kind, values }) {
   for (const text of place.closest(".outputs").querySelectorAll("details.agentlib-static")) text.open = false;
 }
 
+// Several players have regions of the same names: those of the second and later ones get its number.
+function nameRegions() {
+  const players = [...document.querySelectorAll(".part.player")];
+  players.forEach((place, number) => {
+    for (const region of place.querySelectorAll("[aria-label]:is([role=region], section)")) {
+      const name = region.getAttribute("aria-label");
+      if (number && !name.endsWith(")")) region.setAttribute("aria-label", `${name} (player ${number + 1})`);
+    }
+  });
+}
+
 const parts = JSON.parse(document.getElementById("parts")?.textContent ?? "[]");
 for (const place of document.querySelectorAll(".part")) play(place, parts[Number(place.dataset.part)]);
+nameRegions();
 
 // --- the page -------------------------------------------------------------------------------------------
 
