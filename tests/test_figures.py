@@ -350,6 +350,18 @@ def test_06_a_slow_job_is_taken_for_a_repeat_unless_its_tool_is_repeatable():
     assert ends == [("repeated call", 4), ("answered", 6)]
 
 
+def test_06_which_guard_ends_which_stuck_run_in_which_step():
+    guards = [stuck.three_alike, stuck.errors_in_a_row, stops.RepeatedCall(3), stops.NoProgress(3)]
+    caught = [list(stuck.caught_in_step(guard).values()) for guard in [*guards, stops.TooManyErrors(5)]]
+    assert caught == [
+        [3, None, None, None, None],
+        [None, None, None, None, 3],
+        [3, 5, None, 5, None],
+        [4, 5, 4, None, None],
+        [None, None, None, 9, 5],
+    ]
+
+
 # --- 07 and 08: what a description does, what gets out ------------------------------------------------
 
 
@@ -532,15 +544,10 @@ def test_12_the_bill_is_4_cents_3_27_and_4_93_dollars_80_times_as_much(agents):
 
 
 def test_12_of_the_invoices_99_percent_take_one_path_and_of_the_customers_40(agents):
-    by_invoice = {}
-    for entry in agents["guarded"].history:
-        if "input" in entry:
-            by_invoice.setdefault(entry["input"]["invoice"], []).append(entry["tool"])
     helped = [run_agent(shop.model(), shop.HINTED_TOOLS, goal, 4) for goal in shop.GOALS.values()]
-    customers = [[entry["tool"] for entry in run.history if "input" in entry] for run in helped]
-    shares = [
-        known_before([" > ".join(path) for path in paths]) for paths in (by_invoice.values(), customers)
-    ]
+    paths = [pipelines.paths_by_invoice(agents["guarded"]), [pipelines.path(run) for run in helped]]
+    assert (len(paths[0]), len(set(paths[1]))) == (80, 4)
+    shares = [known_before(one) for one in paths]
     assert [round(100 * share) for share in shares] == [99, 40]
 
 

@@ -12,7 +12,16 @@ from agentlib._run import Run
 from agentlib.messages import Entry, ModelFunction, ask
 from agentlib.models import RecordingModel
 
-__all__ = ["ask_once", "close", "first_history", "same_name", "tokens_read", "used_by"]
+__all__ = [
+    "ask_once",
+    "close",
+    "first_history",
+    "path",
+    "paths_by_invoice",
+    "same_name",
+    "tokens_read",
+    "used_by",
+]
 
 Tools = Mapping[str, Callable[..., Any]]
 
@@ -54,8 +63,22 @@ def ask_once(
     return lines
 
 
+def path(run: Run) -> str:
+    """Write the tools that a run asked for, in order: "find_payment > record_match"."""
+    return " > ".join(entry["tool"] for entry in run.history if "input" in entry)
+
+
+def paths_by_invoice(run: Run) -> list[str]:
+    """Write the tools that a run asked for, in order, for each invoice alone."""
+    tools: dict[str, list[str]] = {}
+    for entry in run.history:
+        if "input" in entry:
+            tools.setdefault(entry["input"]["invoice"], []).append(entry["tool"])
+    return [" > ".join(names) for names in tools.values()]
+
+
 def used_by(work: Run | RecordingModel) -> tuple[int, int, int]:
-    """Count the calls of a run, or of a recorded model, the tokens that they read, and those that they wrote."""
+    """Count the calls of a run, or of a recorded model, the tokens that they read and those they wrote."""
     if isinstance(work, Run):
         return work.steps, work.usage.input_tokens, work.usage.output_tokens
     read = sum(map(costs.estimate_tokens, work.histories))

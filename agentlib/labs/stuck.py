@@ -17,7 +17,7 @@ from agentlib.tools import Tool, tool
 
 __all__ = [
     "SCRIPTS", "TOOLS", "caught_in_step", "dollars", "echo", "errors_in_a_row", "find_payment", "open_file",
-    "patient", "print_job", "run_script", "search", "three_alike",
+    "patient", "print_job", "run_script", "search", "table", "three_alike",
 ]  # fmt: skip
 
 WORDS = ["auth error", "login failure", "cannot sign in", "sign-in problem", "who am I?"]
@@ -71,6 +71,12 @@ def caught_in_step(guard: Any) -> dict[str, int | None]:
     """Give for each stuck run the step in which this guard ended it; None = it saw nothing in 30 steps."""
     runs = {name: run_script(script, stops=guard) for name, script in SCRIPTS.items()}
     return {name: None if run.stopped == "step limit" else run.steps for name, run in runs.items()}
+
+
+def table(guards: Mapping[str, Any]) -> str:
+    """Write as plain text in which step each guard, alone, ended each stuck run: a row for each guard."""
+    rows = {"": list(SCRIPTS), **{name: list(caught_in_step(one).values()) for name, one in guards.items()}}
+    return "\n".join(f"{name:16} " + " ".join(f"{cell!s:>17}" for cell in row) for name, row in rows.items())
 
 
 # --- two rules that are often written, and miss much ----------------------------------------------------
