@@ -75,7 +75,8 @@ def caught_in_step(guard: Any) -> dict[str, int | None]:
 
 def table(guards: Mapping[str, Any]) -> str:
     """Write as plain text in which step each guard, alone, ended each stuck run: a row for each guard."""
-    rows = {"": list(SCRIPTS), **{name: list(caught_in_step(one).values()) for name, one in guards.items()}}
+    rows: dict[str, list[Any]] = {"": list(SCRIPTS)}
+    rows |= {name: list(caught_in_step(one).values()) for name, one in guards.items()}
     return "\n".join(f"{name:16} " + " ".join(f"{cell!s:>17}" for cell in row) for name, row in rows.items())
 
 
