@@ -6,7 +6,8 @@ cells have the ids `ex01-title`, `ex01-setup`, `ex01-solution`, and any others. 
 - in the solution: the cells `-task` (the parts with their hints), `-check-words`, `-check`, `-points` and
   `-next`, the numbers in `-title`, and nbgrader's marks;
 - `exercises/NAME.ipynb`, and a copy in the package, since a learner works in the first and may begin anew;
-- the table of exercises in README.md, and their numbers in lesson 00.
+- the table of exercises in README.md, and their numbers in lesson 00; there, too, the address of the course's
+  repository, which stands in `pyproject.toml`.
 
 The exercise is made by nbgrader's own preprocessors, as a library without a database, so that an instructor
 who loads the solutions into nbgrader gets the same. nbgrader is the extra "teach"; its package loads its
@@ -16,6 +17,7 @@ whole server with any of its modules, so a lighter way in is not to be had.
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -172,13 +174,21 @@ def _numbers(lesson: str) -> str:
     return re.sub(r"exercises, `ex\d+` to `ex\d+`", f"exercises, `{first}` to `{last}`", lesson)
 
 
+def _address(lesson: str, course_dir: Path) -> str:
+    """Write the repository's address into the cell for Colab; "" as long as `pyproject.toml` has none."""
+    project = tomllib.loads((course_dir / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    line = f'REPOSITORY = "{project.get("urls", {}).get("Repository", "")}"'
+    return re.sub(r'REPOSITORY = \\"[^"\\]*\\"', lambda _: json.dumps(line)[1:-1], lesson)
+
+
 def made_by_spec(course_dir: Path = COURSE_DIR) -> Iterator[tuple[Path, str]]:
     """Give each file that holds what specs say, with the text that it should have."""
     for exercise in EXERCISES.values():
         path = course_dir / "solutions" / f"{exercise.name}.ipynb"
         yield path, made_solution(exercise, path.read_text(encoding="utf-8"))
-    for name, made in (("README.md", _table), ("notebooks/00_start_here.ipynb", _numbers)):
-        yield course_dir / name, made((course_dir / name).read_text(encoding="utf-8"))
+    readme, start = course_dir / "README.md", course_dir / "notebooks" / "00_start_here.ipynb"
+    yield readme, _table(readme.read_text(encoding="utf-8"))
+    yield start, _address(_numbers(start.read_text(encoding="utf-8")), course_dir)
 
 
 # --- the exercises
