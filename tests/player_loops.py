@@ -4,9 +4,10 @@ Each takes `model, tools, goal` and perhaps `max_steps`; the tool is `stock_leve
 for "North". Some are odd on purpose, also in how their lines are set.
 """
 
-# ruff: noqa: B007, E501, E701, E702, SIM, TRY, UP
+# ruff: noqa: B007, C408, E501, E701, E702, F841, SIM, TRY, UP
 # fmt: off
 import asyncio
+import contextlib
 import functools
 from collections import deque
 from dataclasses import dataclass, field
@@ -818,3 +819,124 @@ def ask_behind_a_helper(model, tools, goal, max_steps=4):
             if tries == 1: continue
             result = tools["stock_level"](reply["input"]["warehouse"].lower())
         history.append({"role": "tool", "result": result})
+
+
+def _safe(tool, name):
+    try:
+        return tool(name)
+    except ValueError as problem:
+        return {"error": str(problem)}
+
+
+def caught_out_of_sight(model, tools, goal, max_steps=4):
+    history = [{"role": "user", "text": goal}]
+    reply = model(history)
+    history.append(reply)
+    result = _safe(tools["stock_level"], reply["input"]["warehouse"])
+    history.append({"role": "tool", "result": result})
+    while (not result or reply["type"] != "answer"):
+        reply = model(history)
+        history.append(reply)
+        if reply["type"] == "tool":
+            history.append({"role": "tool", "result": _safe(tools["stock_level"], "North")})
+    return dict(answer=reply["text"], stopped="answered")
+
+
+def raises_another(model, tools, goal, max_steps=4):
+    history = [{"role": "user", "text": goal}]
+    for step in range(max_steps):
+        reply = model(history)
+        history.append(reply)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "stopped": "answered"}
+        try:
+            try:
+                result = tools["stock_level"](**reply["input"])
+            except ValueError as problem:
+                raise LookupError("no such warehouse") from problem
+        except LookupError as problem:
+            result = {"error": str(problem)}
+        history.append({"role": "tool", "result": result})
+
+
+def kept_by_a_with(model, tools, goal, max_steps=4):
+    history = [{"role": "user", "text": goal}]
+    for step in range(max_steps):
+        reply = model(history)
+        history.append(reply)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "stopped": "answered"}
+        result = None
+        with contextlib.suppress(ValueError) as keeper:
+            result = tools["stock_level"](**reply["input"])
+        history.append({"role": "tool", "tool": "stock_level", "result": result})
+
+
+def decorated_inside(model, tools, goal, max_steps=4):
+    @contextlib.contextmanager
+    def noted(what):
+        log.append(f"begin {what}")
+        yield log
+        log.append(f"end {what}")
+
+    log = []
+    history = [{"role": "user", "text": goal}]
+    for step in range(max_steps):
+        with noted("ask") as lines:
+            reply = model(history)
+        history.append(reply)
+        if reply["type"] == "answer":
+            return {"answer": reply["text"], "stopped": "answered"}
+        history.append({"role": "tool", "result": tools["stock_level"](reply["input"]["warehouse"].lower())})
+
+
+def one_line_while(model, tools, goal, max_steps=3):
+    history = [{"role": "user", "text": goal}]; n = 0
+    while n < max_steps: n += 1; reply = model(history); history.append(reply)
+    return {"answer": reply.get("text"), "stopped": "answered"}
+
+
+def raises_its_own(model, tools, goal, max_steps=4):
+    class Done(Exception):
+        def __init__(self, answer):
+            self.answer = answer
+
+    history = [{"role": "user", "text": goal}]
+
+    def step():
+        reply = model(history)
+        history.append(reply)
+        if reply["type"] == "answer":
+            raise Done(reply["text"])
+        history.append({"role": "tool", "result": tools["stock_level"](reply["input"]["warehouse"].lower())})
+
+    try:
+        while True:
+            step()
+    except Done as done:
+        return {"answer": done.answer, "stopped": "answered"}
+
+
+def generator_that_ends(model, tools, goal, max_steps=4):
+    history = [{"role": "user", "text": goal}]
+
+    def steps():
+        while True:
+            reply = model(history)
+            history.append(reply)
+            if reply["type"] == "answer":
+                return reply["text"]
+            history.append({"role": "tool", "result": tools["stock_level"](reply["input"]["warehouse"].lower())})
+            yield
+
+    going = steps()
+    try:
+        while True:
+            next(going)
+    except StopIteration as end:
+        return {"answer": end.value, "stopped": "answered"}
+
+
+def never_asks(model, tools, goal, max_steps=4):
+    spare = {"left": None, "done": True}
+    return {"answer": "I know.", "stopped": "answered"}

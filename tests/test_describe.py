@@ -17,7 +17,7 @@ TWO = ask("send", to="Nord", count=2)
         (TWO, 'send(to="Nord", count=2)', 'send(to="Nord", count=2)'),
         (ask("now"), "now()", "now()"),
         ({"tool": "f", "input": [1, 2]}, "f([1, 2])", "f([1, 2])"),
-        ({"tool": None, "input": None}, "None(null)", "None(null)"),
+        ({"tool": None, "input": None}, "None(None)", "None(None)"),
         (ask("f", x="a" * 99), f'f("{"a" * 76}...)', f'f(x="{"a" * 74}...)'),
         (ask("f", x="\u202e"), 'f("\\u202e")', 'f(x="\\u202e")'),
     ],

@@ -14,6 +14,7 @@ from agentlib.views.describe import (
     code,
     counted,
     entry_error,
+    full_stop,
     joined,
     of_reason,
     quoted,
@@ -282,7 +283,7 @@ class Builder:
         """Give the move and the caption for one event of `run_agent`."""
         kind = event.kind
         if kind == "start":
-            return "", f"The run begins. Your goal becomes entry 1: {quoted(self.trace.goal)}."
+            return "", full_stop(f"The run begins. Your goal becomes entry 1: {quoted(self.trace.goal)}")
         if kind == "ask":
             return "ask", self.asked(event)
         if kind == "reply":
@@ -295,7 +296,8 @@ class Builder:
             return "record", self.recorded(number, event)
         if kind == "note":
             text = (event.entry or {}).get("text", "")
-            return "record", f"The loop adds a note for the model: {quoted(text)}. {self.will_be_read()}"
+            note = full_stop(f"The loop adds a note for the model: {quoted(text)}")
+            return "record", f"{note} {self.will_be_read()}"
         if kind == "resume":
             return "", f"The run goes on here, where it waited or its program was ended. {event.text}".strip()
         if kind == "stop":
@@ -374,7 +376,7 @@ class Builder:
         end = event.entry or {}
         answer, detail = end.get("answer"), end.get("detail")
         parts = [f"The run is over: {code(event.text or 'no reason given')}."]
-        meaning = self.repeated() if event.text == "repeated call" else of_reason(event.text)
+        meaning = self.meaning(event.text)
         if meaning:
             parts.append(meaning)
         if detail == NOTHING:
@@ -387,6 +389,20 @@ class Builder:
             parts.append(f"It raised: {sentence(str(detail), 200)}")
         parts.append(self.answer_words(answer))
         return " ".join(parts)
+
+    def meaning(self, reason: str) -> str:
+        """Say what a stop reason means, as far as it goes with what was seen; a loop may give any."""
+        if reason == "repeated call":
+            return self.repeated()
+        if reason == "answered" and not self.step:
+            return "The loop says so, but the model was never asked."
+        if reason == "answered" and calls_in(self.reply):
+            return "The loop says so, but the model's last reply was a request."
+        if reason == "step limit" and self.max_steps and self.step < self.max_steps:
+            return f"The loop says so after {counted(self.step, 'step')} of at most {self.max_steps}."
+        if reason == "step limit" and self.reply is not None and self.reply.get("type") == "answer":
+            return "All allowed steps were used."
+        return of_reason(reason)
 
     def answer_words(self, answer: Any) -> str:
         """Say what the answer is; a loop may return it in a shape of its own, or not at all."""
@@ -418,9 +434,9 @@ def reply_words(reply: object) -> str:
     if calls:
         return f"The model requests {requests_words(calls)}."
     if reply.get("type") == "answer":
-        return f"The model answers {quoted(reply.get('text'))}."
+        return full_stop(f"The model answers {quoted(reply.get('text'))}")
     if reply.get("type") == "empty":
         return "The model's reply is empty."
     if reply.get("type") == "invalid":
-        return f"The model's reply cannot be read: {quoted(reply.get('text'))}."
+        return full_stop(f"The model's reply cannot be read: {quoted(reply.get('text'))}")
     return f"The model gives {code(short(value_words(reply), 80))}."

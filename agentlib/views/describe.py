@@ -16,6 +16,7 @@ __all__ = [
     "entry_kind",
     "entry_words",
     "full_call",
+    "full_stop",
     "joined",
     "of_reason",
     "one_line",
@@ -33,14 +34,26 @@ __all__ = [
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+_NAMES = {"null": "None", "true": "True", "false": "False"}
+"""What JSON calls by other names than Python."""
+
+_NAMES_OR_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"|null|true|false')
+
+
 def visible(text: str) -> str:
     """Write characters that act instead of being seen as their code, such as \\u202e."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def value_words(value: object) -> str:
-    """Write a value as one line of JSON, whole; what JSON cannot hold is named by its type."""
-    return visible(json.dumps(json_ready(value)[0], ensure_ascii=False))
+    """Write a value on one line, whole, as Python writes it; what JSON cannot hold is named by its type."""
+    return visible(_as_python(json.dumps(json_ready(value)[0], ensure_ascii=False)))
+
+
+def _as_python(words: str) -> str:
+    if not any(name in words for name in _NAMES):
+        return words
+    return _NAMES_OR_TEXTS.sub(lambda found: _NAMES.get(found.group(), found.group()), words)
 
 
 def one_line(text: object, limit: int = 120) -> str:
@@ -74,8 +87,12 @@ def double_quoted(words: str) -> str:
 
 def sentence(text: object, limit: int = 120) -> str:
     """Put text on one line and make sure that it ends as a sentence does."""
-    line = _whole_ticks(one_line(text, limit))
-    return line if line.endswith((".", "!", "?")) else f"{line}."
+    return full_stop(_whole_ticks(one_line(text, limit)))
+
+
+def full_stop(words: str) -> str:
+    """End a sentence with a full stop, unless a text at its end has brought its own: `It says "Yes."`."""
+    return words if words.rstrip("\"'`").endswith((".", "!", "?")) else f"{words}."
 
 
 def code(text: str) -> str:

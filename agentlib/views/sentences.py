@@ -16,6 +16,7 @@ __all__ = [
     "caught_at",
     "did_on_one_line",
     "goes",
+    "hands_over",
     "is_met",
     "test_in_words",
     "test_words",
@@ -41,6 +42,7 @@ class Seen(NamedTuple):
     waits_for: a line of another call that ran next, while this one waits: a generator's, or a coroutine's.
     returned: what the loop as a whole gave back, as text; "" = it did not end here, or that is not known.
     is_lambda: what ran is a `lambda` that stands on the line, not the line itself.
+    then: what is to be said besides of what came next.
     is_whole: False while the line is still at work, as one that asks the model several times.
     """
 
@@ -57,6 +59,7 @@ class Seen(NamedTuple):
     waits_for: int = 0
     returned: str = ""
     is_lambda: bool = False
+    then: str = ""
 
     @property
     def node(self) -> Statement | None:
@@ -173,15 +176,22 @@ def _may_be_the_end(seen: Seen, node: Statement) -> bool:
 def what_happened(seen: Seen, changed: str) -> str:
     """Say what a line did that neither asks, acts nor records. changed: what it set, such as "`n` is `2`"."""
     if seen.waits_for:
-        return f"{seen.text} {_hands_over(seen)}: line {seen.waits_for} comes next."
+        does = f"{seen.text} {_hands_over(seen)}"
+        if seen.kind == "with" and _with(seen) == LEFT:
+            does = LEFT.rstrip(".")
+        return f"{does}: line {seen.source.head(seen.waits_for)} comes next."
     if seen.calls[0]:
         name, line = seen.calls
         called = code(name) if name != LAMBDA else "a `lambda`"
-        return f"{seen.text} calls {called}: line {line} comes next."
+        is_made = seen.kind in ("def", "class")  # then it is its decorator that calls
+        text = code(seen.source.text(seen.source.head(seen.line)).strip()) if is_made else seen.text
+        return f"{text} calls {called}: line {seen.source.head(line)} comes next."
     if seen.is_lambda:
         return f"The `lambda` in line {seen.line} runs."
     if caught_at(seen) and seen.kind != "raise":
         return f"{seen.text} raises an error: the `except` in line {caught_at(seen)} comes next."
+    if seen.next_kind == "crash" and seen.kind not in ("raise", "except", "return"):
+        return f"{seen.text} raises an error."
     if seen.escapes and seen.kind != "raise":
         return f"{seen.text} raises an error, which goes up to the `except` in line {seen.escapes}."
     words = _OF_KIND[seen.kind](seen) if seen.kind in _OF_KIND else ""
@@ -193,18 +203,23 @@ def what_happened(seen: Seen, changed: str) -> str:
 
 
 def _hands_over(seen: Seen) -> str:
-    node = seen.node
-    gives = (
+    return "hands over a value" if hands_over(seen.node) else "waits for what another function gives"
+
+
+def hands_over(node: Statement | None) -> bool:
+    """True for a plain statement with a `yield` in it."""
+    return (
         node is not None and not blocks(node) and any(isinstance(part, ast.Yield) for part in ast.walk(node))
     )
-    return "hands over a value" if gives else "waits for what another function gives"
 
 
 def test_in_words(seen: Seen) -> str:
     """Say what a test looked at, and how it came out: of `if`, `while`, `assert` and `case ... if`."""
     node = seen.node
     condition: ast.expr | None = getattr(node, "test", None)
-    looked = code(one_line(double_quoted(ast.unparse(condition)), 90)) if condition is not None else seen.text
+    looked = seen.text
+    if condition is not None:
+        looked = code(one_line(double_quoted(seen.source.written(condition)), 90))
     compared = test_words(seen)
     here = f", here {code(compared)}" if compared and code(compared) != looked else ""
     name, is_value, value = compared.partition(" = ")
@@ -281,7 +296,8 @@ def _return(seen: Seen) -> str:
     if seen.next_kind == "crash":
         return f"{seen.text} raises an error."
     if seen.following is not None:
-        return f"The `return` is reached. Before the function is left, line {seen.following} runs."
+        runs = f"line {seen.source.head(seen.following)} runs"
+        return f"The `return` is reached. Before the function is left, {runs}."
     value = seen.compared if seen.kind == "return" else ""
     value = f" {code(value or seen.returned)}" if value or seen.returned else ""
     if seen.caller:
@@ -299,7 +315,11 @@ def _raise(seen: Seen) -> str:
         return f"{what}. The `except` in line {caught_at(seen)} comes next."
     if seen.escapes:
         return f"{what}. It goes up to the `except` in line {seen.escapes}."
-    return f"{what}. Line {seen.following} comes next." if seen.following is not None else f"{what}."
+    return (
+        f"{what}. Line {seen.source.head(seen.following)} comes next."
+        if seen.following is not None
+        else f"{what}."
+    )
 
 
 def _break(seen: Seen) -> str:
@@ -313,7 +333,9 @@ def _continue(seen: Seen) -> str:
 
 def _match(seen: Seen) -> str:
     subject = seen.node.subject if isinstance(seen.node, ast.Match) else None
-    looked = code(one_line(double_quoted(ast.unparse(subject)), 60)) if subject is not None else seen.text
+    looked = seen.text
+    if subject is not None:
+        looked = code(one_line(double_quoted(seen.source.written(subject)), 60))
     value = f" is {code(seen.compared)}" if seen.compared else ""
     return f"The loop looks which `case` fits: {looked}{value}."
 
@@ -330,7 +352,7 @@ def _with(seen: Seen) -> str:
     node = seen.node
     if node is not None and seen.before and seen.source.inside(own_lines(node)[0], seen.before):
         return LEFT
-    return f"The `with` is entered: {seen.text}"
+    return f"{seen.text} is entered."
 
 
 def _def(seen: Seen) -> str:
@@ -353,4 +375,4 @@ _OF_KIND: dict[str, Callable[[Seen], str]] = {
 
 def goes(seen: Seen) -> str:
     """Say what came next: "line 24 comes next"."""
-    return f"line {seen.following} comes next"
+    return f"line {seen.source.head(seen.following or 0)} comes next"

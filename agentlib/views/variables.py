@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentlib.trace import Event
 from agentlib.views.describe import double_quoted
-from agentlib.watch.source import Source, Statement
+from agentlib.watch.source import Function, Source, Statement
 
 __all__ = ["Strip", "targets"]
 
@@ -28,6 +28,7 @@ class Strip:
         self._of_call: dict[int, dict[str, str]] = {}
         self._caller: dict[int, int] = {}
         self._function: dict[int, str] = {}
+        self._own: dict[int, frozenset[str]] = {}  # by call: the names that are its function's own
         self._call = 0
 
     def words(self, text: str) -> str:
@@ -61,6 +62,7 @@ class Strip:
             self._of_call[event.call] = {}
             self._caller[event.call] = event.caller
             self._function[event.call] = function.name if function is not None else ""
+            self._own[event.call] = own_names(function)
         for name, text in (event.variables or {}).items():
             if name in self.left_out:
                 continue
@@ -92,11 +94,24 @@ class Strip:
             same_function = self._function[one] == function
             function = self._function[one]
             for name, text in self._of_call[one].items():
-                if same_function or name.startswith("self.") or name not in together:
+                is_shared = same_function or name.startswith("self.") or name not in self._own[one]
+                if is_shared or name not in together:
                     together[name] = text
                 elif together[name] != text:
                     together[f"{name} in {function}"] = text
         return together
+
+
+@functools.lru_cache(1_000)
+def own_names(function: Function | None) -> frozenset[str]:
+    """List the parameters of a function and what it sets itself; other names belong to those around it."""
+    if function is None:
+        return frozenset()
+    inside = list(ast.walk(function))
+    shared = {name for node in inside if isinstance(node, (ast.Nonlocal, ast.Global)) for name in node.names}
+    set_here = {node.id for node in inside if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    caught = {node.name for node in inside if isinstance(node, ast.ExceptHandler) and node.name}
+    return frozenset(set_here | caught | {node.arg for node in inside if isinstance(node, ast.arg)}) - shared
 
 
 @functools.lru_cache(1_000)

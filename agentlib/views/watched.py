@@ -13,6 +13,7 @@ from agentlib.views.describe import (
     counted,
     entry_error,
     entry_words,
+    full_stop,
     one_line,
     quoted,
     role_of,
@@ -26,6 +27,7 @@ from agentlib.views.sentences import (
     caught_at,
     did_on_one_line,
     goes,
+    hands_over,
     is_met,
     test_in_words,
     test_words,
@@ -33,7 +35,7 @@ from agentlib.views.sentences import (
 )
 from agentlib.views.variables import Strip, targets
 from agentlib.watch.expressions import COMPARED_CHARS
-from agentlib.watch.source import Source, own_lines
+from agentlib.watch.source import Source, is_on_one_line, own_lines
 from agentlib.watch.values import short_form
 
 __all__ = ["WatchedBuilder"]
@@ -57,6 +59,12 @@ def of_a_function(caption: str) -> str:
     return "`".join(parts)
 
 
+def _makes_dict(node: ast.expr | None) -> bool:
+    """True for what gives a dict and nothing else: `{...}` and `dict(...)`."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"
+    return isinstance(node, ast.Dict) or is_call
+
+
 class WatchedBuilder(Builder):
     """Goes through the events of a watched loop."""
 
@@ -71,6 +79,8 @@ class WatchedBuilder(Builder):
         self.call: Entry = {}  # the request whose tool runs
         self.raised = ""  # the request, or the model, that raised and whose error is not yet recorded
         self.caught = False  # an `except` has run since
+        self.replaced = False  # the loop has raised an error of its own in its place
+        self.raised_now = False  # it raised at the very line that is told
         self.coming: list[dict[str, Any]] = []  # replies and results that are not in the history yet
         self.meter: tuple[dict[str, Any], ...] = ()
         self.waiting: dict[int, Seen] = {}  # by call: a line for which another function runs
@@ -117,9 +127,10 @@ class WatchedBuilder(Builder):
 
     def build_group(self, start: int, end: int) -> None:
         first = self.events[start]
+        self.raised_now = False
         if first.kind == "line" or first.made_at:
             self.line = self.source.head(first.line or first.made_at)
-        move, captions, new, mark = "", [], set[int](), ""
+        move, captions, new, mark, raised_at = "", [], set[int](), "", 0
         for number in range(start, end):
             event = self.events[number]
             if event.kind == "line" and number > start:
@@ -134,6 +145,8 @@ class WatchedBuilder(Builder):
             move = moved if moved and move in ("", "record") else move
             if words:
                 captions.append(words)
+            if event.kind == "result" and event.text == "raised":
+                raised_at = len(captions)
         following = self.events[end] if end < len(self.events) else None
         seen = None if self.is_left_out else self.seen(start, end)
         went_on = ""
@@ -145,12 +158,19 @@ class WatchedBuilder(Builder):
         if seen is None:
             self.forget()
             return
+        if seen.kind == "raise" and seen.node.exc is not None:  # type: ignore[union-attr]
+            self.replaced = True
         if seen.calls[0]:
             self.waiting[first.call] = seen
         else:
             self.note_test(seen)
             if captions and first.kind == "line" and not went_on:
                 went_on = self.came_out(seen)
+        went_on = went_on or seen.then
+        if self.raised_now and self.raised and self.is_caught_unseen(seen):
+            captions.insert(raised_at, "A function that is not shown catches it.")
+            if self.values.get(self.line or 0, "").startswith("raises "):
+                self.values[self.line or 0] = "the tool raised"  # and not the line, which went on
         if not captions and first.kind == "line":
             move, words = (
                 self.line_caption(seen) if end - 1 not in self.gaps else ("", self.before_a_gap(seen))
@@ -185,11 +205,35 @@ class WatchedBuilder(Builder):
         self.note_test(seen, self.source.head(seen.line))
         return self.came_out(seen)
 
+    def is_caught_unseen(self, seen: Seen) -> bool:
+        """True if a line went on to the next one though its tool raised: what it calls has caught that."""
+        following = seen.following
+        if (
+            seen.calls[0]
+            or seen.escapes
+            or seen.waits_for
+            or caught_at(seen)
+            or self.source.in_with(seen.line)
+        ):
+            return False
+        if following is None:
+            return seen.next_kind in ("history", "ask", "act", "stop")
+        return seen.next_kind not in ("crash", "ended") and not self.source.finally_of(seen.line, following)
+
     def came_out(self, seen: Seen) -> str:
         """Say how the test of a line came out that has done more than to look."""
         node = seen.node
+        if isinstance(node, (ast.For, ast.AsyncFor)) and seen.is_whole and seen.following is not None:
+            is_over = not caught_at(seen) and not self.source.inside(own_lines(node)[0], seen.following)
+            return (
+                f"Line {self.source.head(seen.line)}: there is no further one, {goes(seen)}."
+                if is_over
+                else ""
+            )
         if not isinstance(node, (ast.If, ast.While)) or isinstance(node.test, ast.Constant):
             return ""
+        if isinstance(node, ast.While) and is_on_one_line(node):
+            return ""  # the next line is behind all its rounds
         outcome = is_met(seen)
         if outcome is None or seen.following is None:
             return ""
@@ -221,10 +265,13 @@ class WatchedBuilder(Builder):
         if self.source.catches(line, following):
             self.values.setdefault(head, "raises an error")  # what it would have set still has its old value
             return
-        if self.values.get(head, "").startswith("raises ") and self.source.finally_of(line, following):
+        raises = self.values.get(head, "").startswith("raises ")
+        if raises and self.source.finally_of(line, following):
             return
         names = [*targets(self.source.node(line)), *(name for name in now if before.get(name) != now[name])]
         told = {name: f"{name} = {now[name]}" for name in names if name in now}
+        if raises and self.source.in_with(line) and before == now:
+            return  # the `with` has kept the error to itself
         if told:
             words = ", ".join(list(told.values())[:3])
             self.values[head] = one_line(words, VALUE_CHARS)
@@ -259,17 +306,22 @@ class WatchedBuilder(Builder):
             place = self.next_line.get(place)
         after = self.events[end] if end < len(self.events) else None
         next_kind = after.kind if after is not None else "ended"
+        if after is not None and after.kind == "crash" and not self.source.same_statement(after.line, line):
+            next_kind = ""  # this line did its work; the one that waits for it raised
         if after is not None and after.kind == "stop" and after.text in ENDED:
             next_kind = "ended"
         compared = (self.events[one].compared for one in line_events)
-        calls, escapes, waits_for = ("", 0), 0, 0
+        calls, escapes, waits_for, then = ("", 0), 0, 0, ""
         is_class = self.source.kind(line) == "class"  # its body is a call for Python
         if after is not None and after.kind == "line" and after.call != first.call and not is_class:
             if not self.strip.is_known(after.call):
                 calls = self.begins(after.line) if after.caller == first.call else calls
+                if after.caller != first.call and place is not None:  # such as a task of asyncio
+                    waits_for = after.line
             elif self.source.catches(self.last_lines.get(after.call, 0), after.line):
-                escapes = after.line
-            elif place is not None:
+                then = self.raised_above(first.call, line, after)
+                escapes = 0 if then else after.line
+            elif place is not None or hands_over(self.source.node(line)):
                 waits_for = after.line
         caller = self.strip.caller(first.call)
         return Seen(
@@ -279,10 +331,25 @@ class WatchedBuilder(Builder):
             calls=calls, next_kind=next_kind,
             caller=self.source.head(self.last_lines[caller]) if caller in self.last_lines else 0,
             before=self.before.get(first.call, 0), escapes=escapes,
-            waits_for=waits_for, returned=self.returned(line, after),
+            waits_for=waits_for, then=then, returned=self.returned(line, after),
             is_lambda=bool(first.caller) and not self.before.get(first.call) and self.holds_lambda(line),
             is_whole=first.kind == "line" and next_kind not in ("ask", "act"),
         )  # fmt: skip
+
+    def raised_above(self, call: int, line: int, after: Event) -> str:
+        """Say what raises, if it is not this line though an `except` of a caller runs next; "" = it is."""
+        caller = self.strip.caller(call)
+        waiting, catches = self.waiting.get(caller), f"the `except` in line {after.line} comes next."
+        if waiting is not None and waiting.kind == "raise":
+            return f"The `raise` in line {waiting.line} goes on: {catches}"
+        function = self.source.function(line)
+        is_generator = function is not None and any(
+            isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(function)
+        )
+        handler = self.source.node(after.line)
+        if is_generator and "StopIteration" in ast.unparse(getattr(handler, "type", None) or ast.Constant(0)):
+            return f"That is a `StopIteration` in line {self.last_lines.get(after.call, 0)}: {catches}"
+        return ""
 
     def returned(self, line: int, after: Event | None) -> str:
         """Give what the loop gave back, if it is a dict that is written there; "" for anything else."""
@@ -291,7 +358,7 @@ class WatchedBuilder(Builder):
             return ""
         written = [part for part in ast.walk(node) if isinstance(part, ast.Return)]
         value = (after.entry or {}).get("returned")
-        if len(written) != 1 or not isinstance(written[0].value, ast.Dict) or not isinstance(value, dict):
+        if len(written) != 1 or not _makes_dict(written[0].value) or not isinstance(value, dict):
             return ""
         return short(value_words(value), VALUE_CHARS)
 
@@ -357,7 +424,7 @@ class WatchedBuilder(Builder):
             self.raised = ""
             return "ask", self.asked(event)
         if event.kind == "reply" and event.text == "raised":
-            self.raised, self.caught = "the model", False
+            self.raised, self.caught, self.replaced = "the model", False, False
             words = (event.entry or {}).get("message", "")
             return "ask", f"The model itself raises an error: {sentence(words)}"
         if event.kind == "reply":
@@ -407,7 +474,7 @@ class WatchedBuilder(Builder):
         is_error = entry_error(event.entry) is not None
         self.comes("tool", entry_words(event.entry), ["error"] if is_error else [])
         if event.text == "raised":
-            self.raised, self.caught = call, False
+            self.raised, self.caught, self.replaced, self.raised_now = call, False, False, True
             problem = entry_error(event.entry) or value_words(result)
             words = f"{call} raises an error: {sentence(problem)}"
             value = f"raises {one_line(problem, 60)}"
@@ -433,6 +500,8 @@ class WatchedBuilder(Builder):
             word = "and" if len(added) == 2 else "to"
             places = places if len(added) == 1 else f"entries {event.entries + 1} {word} {self.length}"
             given = self.values.get(self.line)  # the result that was recorded on the very line
+            if given and given.startswith("raises ") and self.raised_now:
+                given = "the tool raised"  # and not the line, which went on
             self.values[self.line] = f"{given}, {places}" if given else places
         if event.entries < before:
             return "record", self.history_rewritten(event.entries, before, added)
@@ -451,7 +520,7 @@ class WatchedBuilder(Builder):
             return "record", f"The {kind} goes into the history as {place}."
         if before == 0 and self.trace.goal and self.trace.goal in value_words(entry):
             return "record", f"The goal goes into the history as {place}: all that the model will know."
-        return "record", f"The loop adds {place}: {quoted(entry_words(entry))}."
+        return "record", full_stop(f"The loop adds {place}: {quoted(entry_words(entry))}")
 
     def is_recorded(self, entry: Any) -> None:
         """Take away what has now come into the history; an entry in a shape of its own ends all waiting."""
@@ -468,6 +537,8 @@ class WatchedBuilder(Builder):
             call, self.raised = self.raised, ""
             turned = "The `except`" if self.caught else "The loop"
             told = f"{call} raised. {turned} turned it into a result"
+            if self.raised_now:
+                told = "A function that is not shown catches it and makes it a result"
             if self.step >= self.last_ask:
                 return f"{told}, but no further call is made to read it. It is {place} of the history."
             if self.is_read_next():
@@ -479,15 +550,17 @@ class WatchedBuilder(Builder):
 
     def history_rewritten(self, kept: int, before: int, added: Sequence[Any]) -> str:
         if not added:
-            return f"The history is cut: {before - kept} of {counted(before, 'entry', 'entries')} are gone."
+            are = "is" if before - kept == 1 else "are"
+            return f"The history is cut: {before - kept} of {counted(before, 'entry', 'entries')} {are} gone."
         if self.length == before and kept == before - 1:
-            return f"Entry {before} of the history is changed: {quoted(entry_words(added[0]))}."
-        new = f"It had {before} entries and has {self.length} now."
+            return full_stop(f"Entry {before} of the history is changed: {quoted(entry_words(added[0]))}")
+        new = f"It had {counted(before, 'entry', 'entries')} and has {self.length} now."
         return f"The history is rewritten from entry {kept + 1} on. {new}"
 
     def crashed(self, event: Event) -> str:
         where = f"Line {self.line}" if self.line else "The loop"
-        return f"{where} raised {code(one_line(event.text, 200))}. Nothing caught it, so the run ends here."
+        raised = full_stop(f"{where} raised {code(one_line(event.text, 200))}")
+        return f"{raised} Nothing caught it, so the run ends here."
 
     # -- captions of lines
 
@@ -531,7 +604,7 @@ class WatchedBuilder(Builder):
 
     def except_head(self, seen: Seen) -> tuple[str, str]:
         words = what_happened(seen, self.changes(seen))
-        if not self.raised or not words.startswith("The `except` catches the error."):
+        if not self.raised or self.replaced or not words.startswith("The `except` catches the error."):
             return "act" if self.raised else "", words
         self.caught = True
         move = "ask" if self.raised == "the model" else "act"

@@ -358,14 +358,18 @@ def _unary(node: ast.UnaryOp) -> _Evaluator:
 
 
 def _both(node: ast.BoolOp) -> _Evaluator:
-    parts = [evaluator(part) for part in node.values]
+    # Of a call that says yes or no the call itself says more than `True`.
+    parts = [
+        (evaluator(part), short(ast.unparse(part), 60) if isinstance(part, ast.Call) else "")
+        for part in node.values
+    ]
     word, ends_with = ("and", False) if isinstance(node.op, ast.And) else ("or", True)
 
     def evaluate(scope: Scope) -> _Worth:
         words = []
-        for part in parts:
+        for part, call in parts:
             worth = part(scope)
-            words.append(worth.words)
+            words.append(call if call and type(worth.value) is bool else worth.words)
             if _truth(worth.value) is ends_with:
                 break
         return _Worth(worth.value, f" {word} ".join(words), False)

@@ -143,7 +143,9 @@ class Recorder:
 
     def is_shown(self, name: str, value: Any) -> bool:
         """False for the history, which is recorded by itself, and for what is no data."""
-        if name in self.history.names or name == "self" or name[0] == "." or is_left_out(value):
+        # A class body has names of Python's own, such as `__module__`.
+        is_own = name != "self" and name[0] != "." and name[:2] != "__"
+        if not is_own or name in self.history.names or is_left_out(value):
             return False
         return bool(self.history.names) or not self.history.begins_with_goal(value)
 

@@ -56,6 +56,19 @@ class Source:
         """Give the statement that a line belongs to; None if nothing is known of it."""
         return self._statements.get(line)
 
+    def written(self, node: ast.expr) -> str:
+        """Give an expression as it is written; one over several lines is put on one."""
+        if node.lineno != node.end_lineno:
+            return ast.unparse(node)
+        line = self.text(node.lineno).encode()
+        return line[node.col_offset : node.end_col_offset].decode() or ast.unparse(node)
+
+    def in_with(self, line: int) -> bool:
+        """True if a line lies in the block of a `with`, which may keep errors to itself."""
+        return any(
+            isinstance(node, (ast.With, ast.AsyncWith)) and _covers(node.body, line) for node in self.nodes
+        )
+
     def kind(self, line: int) -> str:
         """Name the kind of statement on a line, such as "loop" or "try"; "" for the plain ones."""
         node = self._statements.get(line)
@@ -139,8 +152,12 @@ def is_on_one_line(node: Statement) -> bool:
 
 
 def own_lines(node: Statement) -> tuple[int, int]:
-    """Give the first and the last line of a statement itself, without the block beneath it."""
+    """Give the first and the last line of a statement itself, without the block beneath it.
+
+    A function or a class begins at its first decorator.
+    """
     first = node.pattern.lineno if isinstance(node, ast.match_case) else node.lineno
+    first = min([first, *(part.lineno for part in getattr(node, "decorator_list", ()))])
     body = getattr(node, "body", None) or getattr(node, "cases", None)
     if not isinstance(body, list):
         return first, getattr(node, "end_lineno", None) or first

@@ -153,6 +153,14 @@ VARIABLES = [
     ('values_that_cannot_be_shown', 'reply = mo', 3, 'max_steps 4 | odd Unprintable(asked=0) | big "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..." (10,000,000 characters) | ring [<the same list again>] | step 2 | *reply answer "140 mugs."'),
     ('mutual_help', 'return act', 2, 'max_steps 4 | steps_left 4 | reply stock_level("North") | steps_left in thinks 3 | reply in thinks stock_level("north") | *steps_left in acts 3 | *reply in acts stock_level("north")'),
     ('ask_behind_a_helper', 'newest = h', 3, 'max_steps 4 | step 2 | reply stock_level("north") | tries 1 | result 140 | *newest [{"role": "tool", "result": 140}, ...] (3 items)'),
+    ('caught_out_of_sight', 'reply = model(history)', 3, 'max_steps 4 | *reply answer "140 mugs." | result {"error": \'Unknown warehouse "North".\'}'),
+    ('raises_another', 'reply = mo', 3, 'max_steps 4 | step 2 | *reply answer "140 mugs." | result 140'),
+    ('kept_by_a_with', 'reply = mo', 3, 'max_steps 4 | step 2 | *reply answer "140 mugs." | result 140 | keeper None'),
+    ('decorated_inside', 'with noted', 6, 'max_steps 4 | log ["begin ask", "end ask", "begin ask", "end ask", "begin ask"] | step 2 | *what "ask" | lines ["begin ask", "end ask", "begin ask", "end ask", "begin ask"] | reply answer "140 mugs."'),
+    ('one_line_while', 'while n < ', 3, 'max_steps 3 | *n 3 | *reply answer "140 mugs."'),
+    ('raises_its_own', 'raise Done', 1, 'max_steps 4 | reply answer "140 mugs." | *answer "140 mugs."'),
+    ('generator_that_ends', 'except Sto', 1, 'max_steps 4 | going <generator> | *end StopIteration("140 mugs.")'),
+    ('never_asks', 'spare = {"', 1, 'max_steps 4 | *spare {"left": None, "done": True}'),
     ('from_exec', '', 14, 'max_steps 4 | step 2 | *reply answer "140 mugs."'),
 ]  # fmt: skip
 
