@@ -54,7 +54,7 @@ def _guard(value: Any, touched: list[bool]) -> Any:
     if type(value) is dict:
         copy = _GuardedDict(value)
         for key, item in value.items():
-            if type(item) in _NESTED:
+            if (kind := type(item)) is dict or kind is list:
                 dict.__setitem__(copy, key, _guard(item, touched))
     else:
         copy = _GuardedList([_guard(item, touched) if type(item) in _NESTED else item for item in value])

@@ -324,8 +324,9 @@ def _plain_dict(
 
 def text_of(value: Any) -> str:
     """Write a JSON-ready value as JSON text; raises an exception if it is not ready."""
-    text = _to_json(value)
-    _refuse_long_numbers(text)
+    text = _writer()(value).decode()
+    if len(text) > MAX_DIGITS:
+        _refuse_long_numbers(text)
     return text
 
 
@@ -342,7 +343,7 @@ def _writer() -> Callable[[Any], bytes]:
 
 
 def _refuse_long_numbers(text: str) -> None:
-    if len(text) > MAX_DIGITS and _TOO_MANY_DIGITS.search(text):
+    if _TOO_MANY_DIGITS.search(text):
         json.loads(text, parse_int=_not_too_long)  # many digits in a row may stand inside a text
 
 

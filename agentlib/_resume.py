@@ -108,7 +108,8 @@ class ResumedState(RunState):
             self.progress.last_seconds = trace.events[-1].seconds
             self.progress.started -= trace.events[-1].seconds  # running time alone counts
         self.call = self._reply
-        self.events = list(trace.events)
+        self.events.extend(trace.events)
+        self.happened_now, self.happened = self.happened, self._happened_or_recorded
         before = trace.latest_about()
         kept = ("max_steps", "tools", "repeatable", "max_result_chars")
         self.changed = {name: self.about[name] for name in kept if self.about[name] != before.get(name)}
@@ -131,13 +132,12 @@ class ResumedState(RunState):
         if not self.live:
             self.live = True
             step, said, seconds = self.progress.steps, self.trace.problem, self.progress.look_at_clock()
-            event = Event("resume", step, self.changed or None, text=said, seconds=seconds)
-            super()._happened(event)
+            self.happened_now(Event("resume", step, self.changed or None, text=said, seconds=seconds))
 
-    def _happened(self, event: Event) -> None:
+    def _happened_or_recorded(self, event: Event) -> None:
         if self.end is None and not self.recorded.holds(event):
             self._go_on()
-            super()._happened(event)
+            self.happened_now(event)
 
     def note(self, text: str) -> None:
         """Add a note; one that stands in the trace is taken from there."""

@@ -185,6 +185,8 @@ class RunState:
         self.history = History()
         self.progress = Progress(goal, self.history, clock, clock())
         self.events: list[Event] = []
+        # Called several times a step: where nobody watches, that is the list itself.
+        self.happened: OnEvent = self.events.append if on_event is None else self._shown
         self.read: list[Entry] | None = None  # what memory= makes of the history
         self.reply: ReadReply | None = None
         self.replies = 0
@@ -206,14 +208,17 @@ class RunState:
         """Put the goal into the history."""
         entry = user(self.goal)
         self.history.add(entry, text_tokens(self.goal))
-        self._happened(Event("start", 0, entry))
+        self.happened(Event("start", 0, entry))
 
     def check_limits(self) -> None:
         """Look at every limit. Raises Stop if the next call must not be made, or if a request waits."""
         if self.waiting:
             raise Stop(StopReason(WAITING, f"a person has to decide on: {', '.join(self.waiting)}"))
         self._prepare_call()
-        self._look_at(self.call_rules)
+        for rule in self.call_rules:
+            reason = rule.before_call(self.progress)
+            if reason is not None:
+                raise Stop(read_reason(reason))
 
     # -- 1. ask
 
@@ -226,7 +231,7 @@ class RunState:
         entries, tokens = progress.next_entries, progress.next_estimate
         text = "closing" if self.closing else ""
         now = progress.last_seconds
-        self._happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read, now))
+        self.happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read, now))
         try:
             # A list that the model may change without harm to the record.
             history = self.history.view() if self.read is None else copy.deepcopy(self.read)
@@ -250,7 +255,7 @@ class RunState:
     def _noted(self, event: Event) -> None:
         """Keep what a model tells while it is asked. Raises Stop if there must be no further attempt."""
         event = event._replace(step=self.progress.steps, seconds=self.progress.look_at_clock())
-        self._happened(event)
+        self.happened(event)
         if event.kind == "attempt":
             usage = read_usage((event.entry or {}).get("usage"))
             if usage is not None:
@@ -280,7 +285,7 @@ class RunState:
         self.empty_replies = self.empty_replies + 1 if reply.kind == "empty" else 0
         if reply.kind == "invalid":
             progress.errors += 1
-        self._happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem, False, 0, None, now))
+        self.happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem, False, 0, None, now))
         if reply.kind == "answer":
             self.answer = entry["text"]
         elif reply.kind == "invalid":
@@ -318,16 +323,20 @@ class RunState:
 
     def act(self, call: ReadCall) -> ToolOutcome:
         """Run one request, and cut a result that is too long. Raises Stop if there is no time left."""
-        reason = self._forbidden()
+        reason = self._forbidden() if self.tool_rules else None
         if reason is not None:
             raise Stop(reason)
         tool = self.tools.get(call.tool)
         # Before the event: what stands in the trace as begun had its yes, and may have done something.
         refusal = self._refusal(call, tool) if tool is not None and (tool.risky or call.problem) else None
         step, now = self.progress.steps, self.progress.last_seconds
-        self._happened(Event("act", step, None, 0, 0, call.id, call.tool, False, 0, None, now))
+        self.happened(Event("act", step, None, 0, 0, call.id, call.tool, False, 0, None, now))
         outcome = self._outcome(call, tool) if refusal is None else refusal
-        return _shortened(outcome, self.max_result_chars)
+        return (
+            outcome
+            if len(outcome.text) <= self.max_result_chars
+            else _shortened(outcome, self.max_result_chars)
+        )
 
     def _refusal(self, call: ReadCall, tool: Tool) -> ToolOutcome | None:
         """Say why a request is not run; ask a person if the tool is risky. None = it may run."""
@@ -389,7 +398,7 @@ class RunState:
         self.history.add(entry, text_tokens(outcome.text))
         text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
         now = progress.look_at_clock()
-        self._happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran, 0, None, now))
+        self.happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran, 0, None, now))
 
     # -- the end
 
@@ -444,7 +453,7 @@ class RunState:
         if self.failed_usage is not None:
             said["usage"] = self.failed_usage
         now = self.progress.look_at_clock()
-        self._happened(Event("stop", self.progress.steps, said, text=str(reason), seconds=now))
+        self.happened(Event("stop", self.progress.steps, said, text=str(reason), seconds=now))
         if self.said_late:
             detail = "; ".join(filter(None, (reason.detail, self.said_late)))
             said["detail"] = short(detail, MAX_ERROR_CHARS, say_length=True)
@@ -456,9 +465,9 @@ class RunState:
         """Add a note for the model to read."""
         entry = user(text)
         self.history.add(entry, text_tokens(text))
-        self._happened(Event("note", self.progress.steps, entry, seconds=self.progress.last_seconds))
+        self.happened(Event("note", self.progress.steps, entry, seconds=self.progress.last_seconds))
 
-    def _happened(self, event: Event) -> None:
+    def _shown(self, event: Event) -> None:
         """Keep an event and show it to the one who watches."""
         self.events.append(event)
         if self.on_event is not None:

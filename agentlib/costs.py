@@ -169,7 +169,8 @@ def tokens_for(chars: int) -> int:
 
 def text_tokens(text: str) -> int:
     """Estimate the tokens of a text that stands in a history entry; at least 1."""
-    return tokens_for(utf8_length(text))
+    length = len(text) if text.isascii() else utf8_length(text)  # plain, as this is done for every result
+    return (length + CHARS_PER_TOKEN - 1) // CHARS_PER_TOKEN or 1
 
 
 def estimate_tokens(value: str | Mapping[str, Any] | Iterable[Entry]) -> int:

@@ -468,7 +468,12 @@ def _read_batch(
     each = zip(names, calls, changes, strict=True)
     read = [_read_call(name, call, "", changed) for name, call, changed in each]
     stored = [
-        {"id": call.id, "tool": call.tool, "input": call.input, **_own_problem(given)}
+        {
+            "id": call.id,
+            "tool": call.tool,
+            "input": call.input,
+            **(_own_problem(given) if "problem" in given else {}),
+        }
         for call, given in zip(read, calls, strict=True)
     ]
     entry = {**copy, "role": "model", "type": "tools", "calls": stored}
@@ -529,7 +534,7 @@ def _read_call(name: str, request: Entry, problem: str, changes: tuple[str, ...]
     """Read one request out of a reply that is ready for JSON; `changes` says what was changed for that."""
     tool, given = request["tool"], request.get("input")
     text = text_of(given)
-    own = _own_problem(request)
+    own = _own_problem(request) if "problem" in request else {}
     if not (tool.isascii() and name.isascii()) or own:
         text_of([tool, name, own])
     # The history holds `None` for an input that is missing, so both get the same words.
