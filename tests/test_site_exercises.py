@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 from agentlib.course.check_file import check_file
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.site.exercise import SHOWN_CHARS, Outputs, answer_exercise
+from agentlib.course.site.exercise_page import exercise_page, write_exercise_pages
 
 ROOT = Path(__file__).parent.parent
 STUB_LINE = "raise NotImplementedError()"
@@ -162,3 +164,59 @@ def test_so_much_of_what_is_printed_is_shown_and_no_more(chars, said):
     first, *rest = outputs.as_list()
     assert first == {"text": "x" * SHOWN_CHARS}
     assert [said in one["html"] for one in rest] == ([True] if said else [])
+
+
+# --- the pages ------------------------------------------------------------------------------------------
+
+
+def read_page(notebook):
+    """The page to read that an exercise's page is made of; here it has the cells' places alone."""
+    cells = "".join(
+        f'<div class="{"code" if cell["cell_type"] == "code" else "text"}" id="cell-{cell["id"]}">'
+        f'<div class="source"></div><p>{"".join(cell["source"]).split(chr(10))[-1]}</p></div>'
+        for cell in notebook["cells"]
+    )
+    return f"<html><head></head><body><main>{cells}</main></body></html>"
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_a_page_has_an_editor_for_each_cell_that_a_learner_may_change(name):
+    exercise, notebook = EXERCISES[name], fresh(name)
+    soup = BeautifulSoup(exercise_page(read_page(notebook), exercise, notebook), "html.parser")
+    editors = {box["data-place"]: box["data-kind"] for box in soup.find_all(attrs={"data-place": True})}
+    free = [
+        (str(place), "solution" if cell["metadata"].get("nbgrader") else "try")
+        for place, cell in enumerate(code_of(notebook))
+        if not cell["metadata"].get("nbgrader", {}).get("locked")
+    ]
+    assert list(editors.items()) == free
+    for place, cell in enumerate(code_of(notebook)):
+        if str(place) in editors:
+            (area,) = soup.find(id=f"cell-{cell['id']}").find_all("textarea")
+            assert area.text == "\n" + "".join(cell["source"])  # a browser drops the first line break
+            assert soup.find("label", attrs={"for": area["id"]}).text
+    assert json.loads(soup.find(id="exercise").text)["notebook"] == notebook
+    what = "loop" if exercise.functions == ("run_agent",) else "code"
+    assert soup.find(id="check-now").text == f"Check my {what}"
+    text = soup.find("main").text
+    assert "type in a terminal" not in text
+    assert "run your cell again" not in text
+
+
+def test_a_new_exercise_gets_its_page_without_an_edit(tmp_path):
+    spec = EXERCISES[EX01]
+    text = spec.fresh.read_text(encoding="utf-8").replace("ex01", "ex10")
+
+    class New(type(spec)):
+        fresh = tmp_path / "ex10_a_new_one.ipynb"
+
+    new = New(**{**vars(spec), "name": "ex10_a_new_one"})
+    New.fresh.write_text(text, encoding="utf-8")
+    page = tmp_path / "exercises" / "ex10_a_new_one.html"
+    page.parent.mkdir()
+    page.write_text(read_page(json.loads(text)), encoding="utf-8")
+    write_exercise_pages(tmp_path, {new.name: new})
+    made = page.read_text(encoding="utf-8")
+    assert 'id="text-ex10-solution"' in made
+    assert '"name": "ex10_a_new_one"' in made
+    assert (tmp_path / "exercise.js").is_file()

@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from agentlib.course.site.serve import make_server
 from tests.browser.lab import Lab
+from tests.browser.site import SITE
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 # Headless, without a sandbox (containers have none), and without the browser's own calls to the network.
@@ -153,3 +156,14 @@ def quiet_console(request: pytest.FixtureRequest) -> Iterator[None]:
         ours = [line for line in page.console if not re.search("favicon|404", line)]
         page.console.clear()
         assert ours == []
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """The address of the built site, shown on loopback."""
+    server = make_server(Path(str(SITE)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()

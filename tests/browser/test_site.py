@@ -4,8 +4,6 @@ The site is built before: `python -m agentlib site OUT --without-plots`, and SIT
 """
 
 import json
-import os
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,56 +12,14 @@ from typing import Any
 import pytest
 
 from agentlib.course.exercises import find_exercise
-from agentlib.course.site.serve import make_server
+from tests.browser.site import AXE, FILES, NO_AXE, Watched, needs_site, violations
 
 ROOT = Path(__file__).parent.parent.parent
-SITE = os.environ.get("SITE")
-FILES = Path(SITE or "") / "files"  # the notebooks that the site has, which its Python was built with
-AXE = os.environ.get("AXE")
 LESSONS = sorted(path.name for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
 SOLUTIONS = sorted(path.stem for path in (ROOT / "solutions").glob("ex*.ipynb"))
 MEANT_TO_FAIL = "raises-exception"
 
-pytestmark = pytest.mark.skipif(
-    SITE is None, reason="no site here: python -m agentlib site OUT --without-plots, then SITE=OUT"
-)
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    server = make_server(Path(str(SITE)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-class Watched:
-    """A page, with what it asked for elsewhere, what has come, and its errors."""
-
-    def __init__(self, browser: Any, address: str) -> None:
-        self.page = browser.new_context(viewport={"width": 1200, "height": 1000}).new_page()
-        self.elsewhere: list[str] = []
-        self.errors: list[str] = []
-        self.finished: list[Any] = []
-        self.here = (address, "data:", "blob:")
-        self.page.context.route("**/*", self._let_pass)
-        # Those of workers too.
-        self.page.context.on("requestfinished", lambda request: self.finished.append(request))
-        self.page.on("pageerror", lambda problem: self.errors.append(str(problem)))
-
-    def _let_pass(self, route: Any) -> None:
-        if route.request.url.startswith(self.here):
-            route.continue_()
-        else:
-            self.elsewhere.append(route.request.url)
-            route.abort()
-
-    @property
-    def megabytes(self) -> float:
-        """What has come so far, as it came: packed."""
-        return sum(request.sizes()["responseBodySize"] for request in list(self.finished)) / 1e6
+pytestmark = needs_site
 
 
 # --- the start page -----------------------------------------------------------------------------------
@@ -195,18 +151,14 @@ def test_where_the_editor_does_not_come_the_plain_field_runs_loops(browser, addr
     page.context.close()
 
 
-@pytest.mark.skipif(AXE is None, reason="no axe here: npm install axe-core, then AXE=.../axe.min.js")
+@pytest.mark.skipif(AXE is None, reason=NO_AXE)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 1200])
 def test_the_start_page_is_accessible_and_fits(start, scheme, width):
     page = start.page
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.set_viewport_size({"width": width, "height": 900})
-    page.evaluate(Path(str(AXE)).read_text(encoding="utf-8"))
-    found = page.evaluate(
-        "async () => (await axe.run()).violations.map(one => one.id + ' ' + one.nodes[0].html)"
-    )
-    assert found == []
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

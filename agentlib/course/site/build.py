@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentlib.course.errors import SiteError
+from agentlib.course.site.exercise_page import write_exercise_pages
 from agentlib.course.site.pyodide import (
     CORE,
     HOST,
@@ -156,7 +157,9 @@ def _build(
     (locked / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
     (locked / "start-lock.json").write_text(json.dumps(light_lock(lock)), encoding="utf-8")
     write_start_page(site, course_dir)
-    return plots, (*notes, *write_read_pages(site, course_dir))
+    lost = write_read_pages(site, course_dir)
+    write_exercise_pages(site)
+    return plots, (*notes, *lost)
 
 
 def copy_files(course_dir: Path, files: Path, solutions: bool) -> None:

@@ -4,6 +4,8 @@
 const SLOW_MS = 30_000; // loading that takes longer is spoken of
 const TOO_OLD = "This browser cannot run Python in a page (it has no WebAssembly).";
 
+const failed = (why) => new Error(`It could not be loaded: ${why}. Check the network.`);
+
 export class Python {
   // answers: the function that answers, with its module. tell(state, words): called when the state changes, which is
   // "loading", "slow", "ready" or "missing"; words say why it is missing. It stands at the body, too.
@@ -26,9 +28,10 @@ export class Python {
       this.ready = Promise.reject(new Error(TOO_OLD));
     } else {
       this.ready = new Promise((resolve, reject) => {
+        this.giveUp = reject;
         this.worker = new Worker(new URL("python_worker.js", import.meta.url), { type: "module", name: this.answers });
-        this.worker.onmessage = ({ data }) => (data.ready ? resolve() : reject(new Error(`It could not be loaded: ${data.problem}.`)));
-        this.worker.onerror = (event) => reject(new Error(`It could not be loaded: ${event.message || "a file of it did not come"}.`));
+        this.worker.onmessage = ({ data }) => (data.ready ? resolve() : reject(failed(data.problem)));
+        this.worker.onerror = (event) => reject(failed(event.message || "a file of it did not come"));
       });
     }
     const worker = this.worker;
@@ -44,6 +47,7 @@ export class Python {
   // End the worker, whatever it does, and begin anew. A request that it has not answered gets these words.
   restart(words = "") {
     this.worker?.terminate();
+    this.giveUp?.(new Error(words));
     this.end?.({ problem: words });
     this.start();
   }

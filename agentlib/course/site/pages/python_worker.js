@@ -4,6 +4,14 @@
 import { loadPyodide } from "./static/pyodide/pyodide.mjs";
 
 const base = new URL(".", import.meta.url).href;
+const NOT_COME = /fetch|NetworkError|importing|not installed/;
+
+function fail(problem) {
+  const words = String(problem?.message ?? problem).trim();
+  self.postMessage({ problem: NOT_COME.test(words) ? "a file of it did not come" : words.split("\n").at(-1) });
+}
+
+self.addEventListener("unhandledrejection", (event) => fail(event.reason)); // a file that does not come, for example
 try {
   const python = await loadPyodide({
     indexURL: `${base}static/pyodide/`,
@@ -16,5 +24,5 @@ try {
   self.onmessage = ({ data }) => self.postMessage({ answer: answer(data, now) });
   self.postMessage({ ready: true });
 } catch (problem) {
-  self.postMessage({ problem: String(problem.message ?? problem).trim().split("\n").at(-1) });
+  fail(problem);
 }
