@@ -355,3 +355,36 @@ def test_a_trace_of_the_first_form_still_plays():
     new = timeline(trace)
     assert [frame["line"] for frame in old["frames"]] == [frame["line"] for frame in new["frames"]]
     assert at(old, "if reply")["values"] == [{"line": at(old, "if reply")["line"], "text": "yes"}]
+
+
+class _NoName(type):
+    """The class of a class that raises whenever it is asked anything."""
+
+    @property
+    def __name__(cls):
+        raise RuntimeError
+
+    @property
+    def __module__(cls):
+        raise RuntimeError
+
+    def __getattr__(cls, name):
+        raise RuntimeError
+
+
+class _Nameless(metaclass=_NoName):
+    pass
+
+
+def test_a_value_whose_very_class_raises_has_a_short_form_and_ends_no_run():
+    def holds(model, tools, goal):
+        odd = _Nameless()
+        history = [{"role": "user", "text": goal}]
+        reply = model(history)
+        history.append({"role": "tool", "result": tools["odd"](odd)})
+        return reply["text"]
+
+    trace = watch(holds, ScriptedModel([answer("140")]), {"odd": lambda value: value}, GOAL)
+    assert trace.stopped == "returned"
+    shown = [frame["vars"]["odd"] for frame in timeline(trace)["frames"] if "odd" in frame.get("vars", {})]
+    assert shown == ["<_Nameless>"]

@@ -10,7 +10,7 @@ from agentlib.messages import user
 from agentlib.models import LoopingModel, ScriptedModel
 from agentlib.trace import Event, Trace
 from agentlib.views import tracer
-from agentlib.views.tracer.static import FIRST_FRAMES, LAST_FRAMES
+from agentlib.views.tracer.static import FIRST_ROWS, LAST_ROWS
 
 SOURCE = """\
 def run_agent(model, tools, goal, max_steps=10):
@@ -88,10 +88,10 @@ def test_values_in_captions_are_set_as_code():
 def test_a_long_run_shows_its_first_and_last_frames_and_counts_the_others():
     run = run_agent(LoopingModel("stock_level", warehouse="north"), blue_mugs.TOOLS, "goal", max_steps=30)
     text = str(tracer(run))
-    left_out = len(run.trace) - FIRST_FRAMES - LAST_FRAMES
+    left_out = len(run.trace) - FIRST_ROWS - LAST_ROWS
     assert f"({left_out} in the middle are left out)" in text
-    assert re.search(rf"^ +{FIRST_FRAMES}  ", text, re.MULTILINE)
-    assert not re.search(rf"^ +{FIRST_FRAMES + 1}  ", text, re.MULTILINE)
+    assert re.search(rf"^ +{FIRST_ROWS}  ", text, re.MULTILINE)
+    assert not re.search(rf"^ +{FIRST_ROWS + 1}  ", text, re.MULTILINE)
     assert re.search(rf"^ +{len(run.trace)}  ", text, re.MULTILINE)
 
 
@@ -119,3 +119,12 @@ def test_what_is_neither_run_nor_loop_is_refused_in_words():
         tracer(run_agent, blue_mugs.model)
     with pytest.raises(ValueError, match="max_steps is a whole number from 1 up"):
         tracer(run_agent, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL, max_steps=0)
+
+
+def test_of_a_long_history_the_first_and_the_last_entries_are_shown():
+    run = run_agent(LoopingModel("stock_level", warehouse="north"), blue_mugs.TOOLS, "goal", max_steps=31)
+    page = tracer(run)
+    assert "History at the end: 63 entries (3 in the middle are left out)" in str(page)
+    assert "\n45  " in str(page)
+    assert "\n46  " not in str(page).split("History at the end")[1]
+    assert "\n49  " in str(page).split("History at the end")[1]

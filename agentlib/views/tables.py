@@ -34,8 +34,9 @@ def history_cells(
 ) -> list[list[TableCell | str]]:
     """Make the rows of a history table. repeats, new: places (from 0) that are marked so."""
     rows: list[list[TableCell | str]] = []
+    marked = (("repeat", frozenset(repeats)), ("new", frozenset(new)))
     for place, entry in enumerate(entries):
-        marks = [word for word, places in (("repeat", repeats), ("new", new)) if place in places]
+        marks = [word for word, places in marked if place in places]
         if entry_error(entry) is not None:
             marks.append("error")
         number = TableCell(str(first + place), number=True)

@@ -7,7 +7,7 @@ has to do what it does unwatched, and a `__repr__` may count its calls or ask a 
 import functools
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from types import MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
@@ -82,7 +82,12 @@ def _slots(kind: type) -> tuple[tuple[str, Any], ...] | None:
 
 
 def _is_pythons_own(kind: type) -> bool:
-    return str(kind.__module__).partition(".")[0] in sys.stdlib_module_names
+    return str(_MODULE(kind)).partition(".")[0] in sys.stdlib_module_names
+
+
+# As Python itself knows them: a class of classes may have a `__name__` of its own that raises.
+_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+_MODULE: Callable[[type], object] = type.__dict__["__module__"].__get__
 
 
 class _Kept:
@@ -136,7 +141,10 @@ def plain_form(value: Any) -> Any:
         copy_plain(value)
     except Exception:  # there is more in it than JSON's own types
         value = _opened(value, (), 0)
-    return json_ready(value)[0]
+    try:
+        return json_ready(value)[0]
+    except Exception:  # a class may raise wherever it is asked something
+        return short_form(value)
 
 
 def _opened(value: Any, parents: tuple[int, ...], objects: int) -> Any:
@@ -193,7 +201,7 @@ def short_form(value: Any, room: int = MAX_CHARS) -> str:
     except KeyboardInterrupt:
         raise
     except BaseException:  # a class may raise wherever Python itself asks it something
-        return whole(f"<{type(value).__name__}>")
+        return whole(f"<{_name(type(value))}>")
 
 
 def _short(value: Any, room: int, parents: tuple[int, ...]) -> str:
@@ -205,7 +213,7 @@ def _short(value: Any, room: int, parents: tuple[int, ...]) -> str:
     if kind is int:
         bits = value.bit_length()
         return repr(value) if bits < 200 else f"<whole number of {bits:,} bits>"
-    name = kind.__name__
+    name = _name(kind)
     if id(value) in parents or len(parents) > 5:
         return f"<the same {name} again>" if id(value) in parents else f"<{name}>"
     inside = (*parents, id(value))
@@ -237,7 +245,7 @@ def _short(value: Any, room: int, parents: tuple[int, ...]) -> str:
         return _row(f"{name}(", pieces, ")", len(held), room)
     if not _is_pythons_own(kind) or callable(value):
         return f"<{name}>"
-    if hasattr(kind, "__len__") and kind is not range:
+    if kind is not range and any("__len__" in vars(base) for base in kind.__mro__):
         return f"<{name}, {len(value):,} items>"
     text = repr(value)  # such as a date or a Decimal
     return (

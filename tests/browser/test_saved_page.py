@@ -272,7 +272,10 @@ def test_bars_of_compared_runs_have_one_scale_with_its_figure_at_the_tallest(pag
     player = pages.open({"A": mugs(), "B": mugs(2)})
     first, second = player.root.evaluate(HEIGHTS)
     assert first[:2] == second
-    assert words(player.root.locator(".agentlib-tallest")) == ["tallest: 69 tokens, call 4", ""]
+    assert words(player.root.locator(".agentlib-scale")) == [
+        "a bar: what one call reads; tallest: 69 tokens, call 4",
+        "a bar: what one call reads",
+    ]
 
 
 def test_runs_of_different_code_keep_a_pane_each(pages: Pages) -> None:

@@ -481,9 +481,10 @@ class Bars {
     const group = make("div", { class: "agentlib-bars", role: "group", "aria-label": "Tokens read by each call", style: `--bars: ${Math.ceil(scale.calls / this.each) || 1}` }, ...this.bars);
     this.stops = new Stops(group, () => this.bars);
     const tallest = Math.max(0, ...this.calls);
-    this.top = make("p", { class: "agentlib-tallest" }, tallest && tallest === scale.tokens
-      ? `tallest: ${numberWords(tallest)} tokens, call ${numberWords(this.calls.indexOf(tallest) + 1)}` : "");
-    if (this.each > 1) this.top.append(`${tallest === scale.tokens ? "; " : ""}a bar is ${this.each} calls`);
+    const what = this.each > 1 ? `a bar: the most that one of ${this.each} calls reads` : "a bar: what one call reads";
+    const where = tallest && tallest === scale.tokens
+      ? make("span", { class: "agentlib-tallest" }, `; tallest: ${numberWords(tallest)} tokens, call ${numberWords(this.calls.indexOf(tallest) + 1)}`) : "";
+    this.top = make("p", { class: "agentlib-scale" }, what, where);
     this.words = make("p");
     this.element = make("div", { class: "agentlib-strip" }, this.top, group, this.words);
     this.now = null;
@@ -949,9 +950,9 @@ class Player {
     this.playButton = button(() => this.toggle(), { class: "agentlib-play", title: "Play (space)" }, icon("play"), this.playWords);
     this.track = new Track((tick) => this.go(tick));
     this.mode = focusable(make("select", { "aria-label": "Play and arrow keys go", title: "Play and arrow keys go by line or by step" },
-      make("option", { value: "line" }, "by line"), make("option", { value: "step" }, "by step")));
+      make("option", { value: "line" }, "go by line"), make("option", { value: "step" }, "go by step")));
     this.speed = focusable(make("select", { "aria-label": "Speed", title: "Speed of Play" }, ...SPEEDS.map(([name, ms]) =>
-      make("option", { value: String(ms), ...(name === "normal" ? { selected: "" } : {}) }, name))));
+      make("option", { value: String(ms), ...(name === "normal" ? { selected: "" } : {}) }, `speed: ${name}`))));
     this.speed.addEventListener("change", () => { if (this.timer) { this.pause(); this.play(); } });
     this.count = make("span", { class: "agentlib-count" });
     return make("div", { class: "agentlib-controls", role: "toolbar", "aria-label": "Player controls" },

@@ -1,6 +1,7 @@
 """The tracer without widgets: code, frames and history as tables, in HTML and in plain text."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from agentlib.trace import Trace
 from agentlib.views.describe import counted, visible
@@ -22,8 +23,10 @@ from agentlib.watch.source import Source
 
 __all__ = ["static_tracer", "summary"]
 
-FIRST_FRAMES, LAST_FRAMES = 45, 15
-"""A long run is shown by its first and last frames; those between are counted."""
+FIRST_ROWS, LAST_ROWS = 45, 15
+"""A long run is shown by its first and last frames and entries; those between are counted."""
+
+Row = TypeVar("Row")
 
 
 def static_tracer(
@@ -81,6 +84,8 @@ def _frames_and_end(
     happens = table(f"What happens, {counted(len(shown), 'frame')}{left_out}", heads, rows)
     history = history_cells(list(all_frames[-1].history), all_frames[-1].repeats) if all_frames else []
     title = f"History at the end: {counted(len(history), 'entry', 'entries')}"
+    history, left_out = _ends(history)
+    title += left_out
     stands = table(title, ("#", "who", "content"), history)
     end = summary(trace)
     return Shown(
@@ -102,10 +107,7 @@ def frame_rows(frames: Sequence[Frame], with_lines: bool) -> tuple[list[str], li
     """Make the table of frames: heads, rows, and words for what was left out of a long one."""
     first = ["frame", "line"] if with_lines else ["frame"]
     heads = [*first, "step", "entries", "tokens read", "move", "what happens"]
-    shown, left_out = list(frames), ""
-    if len(frames) > FIRST_FRAMES + LAST_FRAMES:
-        shown = [*frames[:FIRST_FRAMES], *frames[-LAST_FRAMES:]]
-        left_out = f" ({len(frames) - len(shown):,} in the middle are left out)"
+    shown, left_out = _ends(list(frames))
     rows = []
     for frame in shown:
         step = f"{frame.step}/{frame.max_steps}" if frame.max_steps else str(frame.step)
@@ -114,6 +116,14 @@ def frame_rows(frames: Sequence[Frame], with_lines: bool) -> tuple[list[str], li
         cells = [TableCell(text, number=True) for text in numbers]
         rows.append([*cells, _move(frame), TableCell(frame.caption, code=True)])
     return heads, rows, left_out
+
+
+def _ends(rows: list[Row]) -> tuple[list[Row], str]:
+    """Give the first and the last rows of a long table, and words for those between."""
+    if len(rows) <= FIRST_ROWS + LAST_ROWS:
+        return rows, ""
+    left_out = f" ({len(rows) - FIRST_ROWS - LAST_ROWS:,} in the middle are left out)"
+    return [*rows[:FIRST_ROWS], *rows[-LAST_ROWS:]], left_out
 
 
 def _move(frame: Frame) -> TableCell:
