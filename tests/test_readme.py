@@ -96,7 +96,7 @@ def test_every_flag_of_the_page_on_teaching_is_in_the_help_of_grade_or_gradebook
     (choices,) = (action.choices for action in build_parser()._actions if isinstance(action.choices, dict))
     known = {
         flag
-        for name in ("grade", "gradebook", "check")
+        for name in ("grade", "gradebook", "check", "record")
         for action in choices[name]._actions
         for flag in action.option_strings
     }

@@ -18,11 +18,11 @@ from agentlib._json import whole_number
 from agentlib._run import Run
 from agentlib.errors import AgentLibError, TraceFileError
 from agentlib.labs import blue_mugs, capitals, shop, trains, weather
-from agentlib.loop import run_agent
+from agentlib.loop import replay, run_agent
 from agentlib.messages import Entry, ModelFunction, describe
 from agentlib.providers import anthropic, local, openai
 from agentlib.stops import CANCELLED, MODEL_ERROR
-from agentlib.trace import Trace
+from agentlib.trace import Trace, compare
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -137,17 +137,26 @@ def models_of(provider: str, tools: Any, name: str = "", **settings: Any) -> Cal
 
 
 def load_recordings(folder: str | Path) -> list[Trace]:
-    """Load the recorded runs of a folder, in the order of their seeds.
+    """Load the recorded runs of a folder, in the order of their names.
 
     folder: a path, or the name of recordings that come with the course, such as "blue_mugs_local".
-    Raises FileNotFoundError if there are none, TraceFileError if a file does not hold a complete run.
+    Each run is a file `seed_0001.jsonl`, `seed_0002.jsonl`, ...: a saved trace (`Trace.save`) of a run by
+    `run_agent` without rules of its own, whose first line also holds "recorded", a dict with the texts "lab",
+    "provider", "model" and "date", the number "seed" and whatever else is to be known of it ("settings",
+    "made_with"). `python -m agentlib record` writes such files. All runs of a folder are made in one way.
+    Raises FileNotFoundError if there are none; TraceFileError, naming the file, if one is no whole run, does
+    not say how it was made, was made in another way than the others, belongs to a lab whose goal or tools are
+    others by now, or does not replay to the same events: somebody has changed it.
     """
     place = RECORDINGS / folder if isinstance(folder, str) and not Path(folder).exists() else Path(folder)
-    traces = []
+    traces: list[Trace] = []
     for path in sorted(place.glob("seed_*.jsonl")):
         trace = Trace.load(path)
         if trace.problem:
             raise TraceFileError(str(path), len(trace) + 1, trace.problem)
+        problem = _problem_of(trace, traces[0] if traces else trace)
+        if problem:
+            raise TraceFileError(str(path), 1, problem)
         traces.append(trace)
     if not traces:
         known = ", ".join(sorted(path.name for path in RECORDINGS.glob("*/"))) or "none"
@@ -155,6 +164,32 @@ def load_recordings(folder: str | Path) -> list[Trace]:
             f"There are no recorded runs in {Path(folder).absolute()}. With the course come: {known}."
         )
     return traces
+
+
+_FACTS = {"lab": str, "provider": str, "model": str, "date": str, "seed": int}
+"""What a recording says of itself, beside its events."""
+
+
+def _problem_of(trace: Trace, first: Trace) -> str:
+    """Say why a trace is no recording that goes with the first one of its folder; "" = it is one."""
+    recorded, first_recorded = trace.about.get("recorded"), first.about.get("recorded")
+    if not isinstance(recorded, dict):
+        return 'a recording says how it was made: "recorded" is missing in its first line.'
+    for name, kind in _FACTS.items():
+        if type(recorded.get(name)) is not kind:
+            what = "a text" if kind is str else "a whole number"
+            return f'"{name}" in "recorded" is {what}, but was {describe(recorded.get(name))}.'
+    for name in ("lab", "provider", "model", "settings"):
+        mine, theirs = recorded.get(name), (first_recorded or {}).get(name)
+        if mine != theirs:
+            return f"its {name} is {mine!r}, and that of the first run {theirs!r}. Give it another folder."
+    lab = LABS.get(recorded["lab"])
+    if lab is not None and (trace.goal, set(trace.about.get("tools", ()))) != (lab.GOAL, set(lab.TOOLS)):
+        return f"its goal or its tools are not those of the lab {recorded['lab']}."
+    if trace.stopped is None:
+        return "the run has no end."
+    differences = compare(trace, replay(trace).trace)
+    return f"it does not replay as it was recorded: {differences[0]}" if differences else ""
 
 
 # --- the command ----------------------------------------------------------------------------------------
@@ -192,6 +227,8 @@ def description(arguments: argparse.Namespace) -> Entry:
         warmth = {"temperature": arguments.temperature}
         # This provider's client has no argument for it.
         settings |= {"extra_body": warmth} if arguments.provider == "anthropic" else warmth
+    if arguments.several:
+        settings["several"] = True
     packages = (*PACKAGES[arguments.provider], "agentlib-course")
     return {
         "provider": arguments.provider,
@@ -222,6 +259,9 @@ def run_record(arguments: argparse.Namespace) -> int:
             print(f"The local model is {local.MODEL}; leave --model out.", file=sys.stderr)
             return 2
     else:
+        if arguments.several:
+            print("--several is for the local model; a provider's asks as it likes.", file=sys.stderr)
+            return 2
         arguments.max_tokens = arguments.max_tokens or 1_024
         if not arguments.model:
             print(f"Say with --model which model of {arguments.provider} is meant.", file=sys.stderr)
@@ -269,5 +309,8 @@ def add_record(commands: "Commands") -> None:
     parser.add_argument("--temperature", type=float, help="how freely words are drawn (default, local: 0.7)")
     parser.add_argument(
         "--max-tokens", type=number_from(1), help="per reply (default, local: 96, others: 1024)"
+    )
+    parser.add_argument(
+        "--several", action="store_true", help="the local model may ask for several tools in one reply"
     )
     parser.set_defaults(run=run_record)

@@ -112,7 +112,7 @@ def client(*, file: str | Path | None = None, threads: int = 1, window_tokens: i
 
 def model(
     client: Any, name: str, tools: Any, *, system: str = "", temperature: float = 0.7, seed: int = 0,
-    max_tokens: int = 96, prefix_cache: bool = True,
+    max_tokens: int = 96, prefix_cache: bool = True, several: bool = False,
 ) -> ModelFunction:  # fmt: skip
     """Make a model function for `run_agent`. See `agentlib.providers` for what it takes and raises.
 
@@ -122,6 +122,7 @@ def model(
     gets a seed of its own, as a model that draws alike at each call would repeat itself more.
     max_tokens: the most that a reply may have; a longer one is cut off.
     prefix_cache: what the last call has read is not read again, as far as the new text begins alike.
+    several: a request is a list of one to three of them. Left to choose, it wrote no list in our trials.
     """
     check_arguments(name, system, {}, frozenset())
     is_number = isinstance(temperature, (int, float)) and not isinstance(temperature, bool)
@@ -131,24 +132,33 @@ def model(
         raise ValueError(f"seed is at most {MAX_SEED:,}, but was {seed:,}.")
     whole_number("max_tokens", max_tokens)
     settings = {"temperature": temperature, "max_tokens": max_tokens, "cache_prompt": bool(prefix_cache)}
-    return _LocalModel(
-        client, name, system.strip(), list(read_tools(tools).values()), settings, seed * CALLS_PER_SEED
-    )
+    offered = list(read_tools(tools).values())
+    return _LocalModel(client, name, system.strip(), offered, settings, seed * CALLS_PER_SEED, bool(several))
 
 
 class _LocalModel:
     """What `model` gives; see there. seed: of the next call."""
 
     def __init__(
-        self, client: Any, name: str, system: str, tools: list[Tool], settings: Entry, seed: int
+        self,
+        client: Any,
+        name: str,
+        system: str,
+        tools: list[Tool],
+        settings: Entry,
+        seed: int,
+        several: bool,
     ) -> None:
-        self.client, self.name, self.seed = client, name, seed
+        self.client, self.name, self.seed, self.several = client, name, seed, several
         self.asks, self.closes = (self._make(system, some, settings) for some in (tools, []))
 
     def _make(self, system: str, tools: list[Tool], settings: Entry) -> tuple[Entry, Entry]:
         """Make the first message and the settings of calls that offer these tools."""
-        first = {"role": "system", "content": "\n".join(filter(None, [system, system_text(tools)]))}
-        shape = {"name": "reply", "schema": tools_from(tools)}
+        first = {
+            "role": "system",
+            "content": "\n".join(filter(None, [system, system_text(tools, self.several)])),
+        }
+        shape = {"name": "reply", "schema": tools_from(tools, self.several)}
         return first, {**settings, "response_format": {"type": "json_schema", "json_schema": shape}}
 
     def __call__(self, history: list[Entry]) -> Entry:
@@ -174,9 +184,19 @@ Find out what you need to know with the tools, one call at a time. When you know
 Every reply is one JSON object, either {{"type": "tool", "tool": ..., "input": {{...}}}} or \
 {{"type": "answer", "text": ...}}."""
 
+SEVERAL = """You answer questions with the help of tools. The tools are:
+{tools}
+Find out what you need to know with the tools. You may ask for several at once. When you know enough, \
+answer in a sentence.
+Every reply is one JSON object, \
+either {{"type": "tools", "calls": [{{"tool": ..., "input": {{...}}}}, ...]}} or \
+{{"type": "answer", "text": ...}}."""
 
-def system_text(tools: Any) -> str:
+
+def system_text(tools: Any, several: bool = False) -> str:
     """Write what the model reads before the history: the tools, and the two shapes of a reply.
+
+    several: as for `model`.
 
     A tool stands there with the names of its arguments, not with their types: shown these, the model asked
     for the stock of a warehouse called "string". The grammar knows the types.
@@ -185,18 +205,25 @@ def system_text(tools: Any) -> str:
         f"- {tool.name}({', '.join(tool.schema.get('properties', {}))}): {tool.description}"
         for tool in read_tools(tools).values()
     ]
-    return SYSTEM.format(tools="\n".join(lines) or "- none")
+    return (SEVERAL if several else SYSTEM).format(tools="\n".join(lines) or "- none")
 
 
-def tools_from(tools: Any) -> Entry:
-    """Give the JSON Schema of a reply, which becomes the grammar: a request for one tool, or an answer."""
+def tools_from(tools: Any, several: bool = False) -> Entry:
+    """Give the JSON Schema of a reply, which becomes the grammar: a request for one tool, or an answer.
+
+    several: as for `model`.
+    """
     choices: list[Entry] = []
     shared: Entry = {}
     for name, tool in read_tools(tools).items():
         # Two tools may each have a type of the same name.
         own = json.loads(json_text(tool.schema).replace('"#/$defs/', f'"#/$defs/{name}.'))
         shared |= {f"{name}.{key}": value for key, value in own.pop("$defs", {}).items()}
-        choices.append(_shape(type={"const": "tool"}, tool={"const": name}, input={"type": "object", **own}))
+        kind = {} if several else {"type": {"const": "tool"}}
+        choices.append(_shape(**kind, tool={"const": name}, input={"type": "object", **own}))
+    if several and choices:
+        calls = {"type": "array", "items": {"anyOf": choices}, "minItems": 1, "maxItems": 3}
+        choices = [_shape(type={"const": "tools"}, calls=calls)]
     choices.append(_shape(type={"const": "answer"}, text={"type": "string"}))
     return {"anyOf": choices, "$defs": shared}
 

@@ -14,7 +14,7 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.schemas import Schemas
 from opentelemetry.trace import SpanKind, StatusCode
 
-from agentlib import answer, ask, ask_together, run_agent, stops, tool
+from agentlib import LATER, answer, ask, ask_together, resume, run_agent, stops, tool
 from agentlib.errors import ProviderError
 from agentlib.labs import blue_mugs
 from agentlib.models import ScriptedModel
@@ -268,6 +268,33 @@ def test_a_trace_that_was_cut_off_says_what_was_not_finished(export):
     )
     _, call = export(Trace(events[:2]))
     assert call.attributes["error.type"] == "not finished"
+
+
+def test_a_run_that_waited_and_went_on_is_one_tree_without_the_days_between(export):
+    clock = Time()
+
+    @tool(risky=True)
+    def pay() -> str:
+        clock.passes(2)
+        return "paid"
+
+    def model(history):
+        clock.passes(1)
+        return answer("Done.") if len(history) > 2 else ask("pay")
+
+    waiting = run_agent(model, [pay], "Go.", clock=clock, approve=lambda call: LATER)
+    clock.passes(86_400)
+    spans = export(resume(waiting.trace, model, [pay], clock=clock, approve=lambda call: True).trace)
+    run = "invoke_agent"
+    assert sorted(table(spans), key=lambda row: row[2]) == [
+        ("chat", run, (0, 1)),
+        (run, None, (0, 4)),
+        ("execute_tool pay", run, (1, 1)),
+        ("execute_tool pay", run, (1, 3)),
+        ("chat", run, (3, 4)),
+    ]
+    assert all(span.status.status_code is StatusCode.UNSET for span in spans)
+    assert spans[0].attributes["agentlib.stop_reason"] == "answered"
 
 
 @pytest.mark.parametrize("made", ["older", "watched"])

@@ -1,6 +1,7 @@
 """Recorded runs: those of the course replay offline, and `record` loses no run and mixes none up."""
 
 import json
+import re
 import sys
 from collections import Counter
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import pytest
 from agentlib import ask, compare, replay, stops
 from agentlib.course import cli as command_line
 from agentlib.course import record
+from agentlib.course.quick_checks.lesson_13 import calls_of
 from agentlib.errors import ProviderError, TraceFileError
 from agentlib.labs import blue_mugs, trains
 from agentlib.models import ScriptedModel
@@ -201,6 +203,114 @@ def test_a_recording_that_was_cut_off_is_refused(tmp_path):
         record.load_recordings(tmp_path)
 
 
+def changed(path, change):
+    """Save a recording anew after somebody has changed what it says of itself, or an event."""
+    trace = Trace.load(path)
+    about, events = json.loads(json.dumps(trace.about)), list(trace.events)
+    change(about, events)
+    Trace(tuple(events), about).save(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda about, events: about.pop("recorded"), '"recorded" is missing in its first line'),
+        (
+            lambda about, events: about["recorded"].pop("model"),
+            '"model" in "recorded" is a text, but was None',
+        ),
+        (lambda about, events: about["recorded"].update(seed="1"), '"seed" in "recorded" is a whole number'),
+        (
+            lambda about, events: about["recorded"].update(model="gpt"),
+            "its model is 'gpt', and that of the first",
+        ),
+        (
+            lambda about, events: about["recorded"].update(settings={}),
+            "its settings is {}, and that of the first",
+        ),
+        (lambda about, events: about.update(tools=["delete_all"]), "not those of the lab blue_mugs"),
+        (lambda about, events: about.update(goal="Count."), "not those of the lab blue_mugs"),
+        (lambda about, events: events.pop(), "the run has no end"),
+        (
+            lambda about, events: events[3].entry.update(tool="steal") if events[3].entry else events.pop(2),
+            "does not replay as it was recorded: step 1",
+        ),
+    ],
+)
+def test_what_is_no_recording_of_this_kind_is_said_with_its_file(tmp_path, change, words):
+    """A teacher drops in recordings of another model, and edits one, or mixes two folders."""
+    _, path = record_mugs(tmp_path, range(2))
+    changed(path, change)
+    with pytest.raises(TraceFileError, match=re.escape(words)) as caught:
+        record.load_recordings(tmp_path)
+    assert "seed_0001.jsonl" in str(caught.value)
+
+
+def test_recordings_of_a_model_of_ones_own_and_of_a_lab_of_ones_own_are_taken(tmp_path):
+    (path,) = record_mugs(tmp_path, range(1), about={**ABOUT, "provider": "ours", "model": "large-1"})
+    changed(path, lambda about, events: about["recorded"].update(lab="my_shop"))
+    (trace,) = record.load_recordings(tmp_path)
+    assert trace.about["recorded"]["model"] == "large-1"
+
+
+# --- several requests in one reply ---------------------------------------------------------------------
+
+TOGETHER = record.load_recordings("blue_mugs_together")
+
+
+def test_five_runs_ask_for_several_at_once_and_their_readme_says_how_they_were_made():
+    assert [seed_of(trace) for trace in TOGETHER] == [1, 2, 3, 4, 5]
+    sizes = [
+        len(reply["calls"]) for trace in TOGETHER for reply in trace.replies() if reply["type"] == "tools"
+    ]
+    assert max(sizes) > 1
+    page = (record.RECORDINGS / "blue_mugs_together" / "README.md").read_text(encoding="utf-8")
+    about = TOGETHER[0].about["recorded"]
+    assert "record blue_mugs --provider local --several --runs 5 --seed 1 --max-steps 4" in page
+    for part in (about["date"], local.MODEL, *about["made_with"].split(", ")):
+        assert part in page
+    assert local.system_text(blue_mugs.TOOLS, several=True) in page
+
+
+@pytest.mark.parametrize("trace", TOGETHER, ids=lambda trace: f"seed {seed_of(trace)}")
+def test_a_learners_own_loop_is_driven_by_replies_with_several_requests(trace):
+    """The loop of lesson 13, with the lab's own tools: the same results, and the same end."""
+
+    def my_loop(model, tools, goal, max_steps):
+        history = [{"role": "user", "text": goal}]
+        for _ in range(max_steps):
+            reply = model(history)
+            history.append(reply)
+            if reply["type"] == "answer":
+                return reply["text"], history
+            for call in calls_of(reply):
+                try:
+                    result = tools[call["tool"]](**call["input"])
+                except Exception as problem:
+                    result = {"error": str(problem)}
+                history.append({"role": "tool", "id": call["id"], "tool": call["tool"], "result": result})
+        return None, history
+
+    said, history = my_loop(trace.model(), blue_mugs.TOOLS, trace.goal, 4)
+    assert said == trace.answer
+    recorded = trace.history_after(len(trace))
+    assert [entry.get("id") for entry in history] == [entry.get("id") for entry in recorded]
+    for mine, theirs in zip(history, recorded, strict=True):
+        if isinstance(theirs.get("result"), dict) and "blue_mugs" in theirs["result"]:
+            assert mine["result"] == theirs["result"]
+
+
+def test_the_grammar_of_several_leaves_a_list_of_requests_or_an_answer():
+    several, answers = local.tools_from(blue_mugs.TOOLS, several=True)["anyOf"]
+    calls = several["properties"]["calls"]
+    assert (calls["minItems"], calls["maxItems"]) == (1, 3)
+    assert set(calls["items"]["anyOf"][0]["properties"]) == {"tool", "input"}
+    assert answers["properties"]["type"] == {"const": "answer"}
+    assert [one["properties"]["type"] for one in local.tools_from({}, several=True)["anyOf"]] == [
+        {"const": "answer"}
+    ]
+
+
 # --- the command ------------------------------------------------------------------------------------------
 
 
@@ -228,6 +338,7 @@ def recording(capsys, *words):
         (["blue_mugs", "--provider", "local", "--out", "x", "--model", "big"], "leave --model out"),
         (["blue_mugs", "--provider", "openai", "--out", "x"], "--model"),
         (["blue_mugs", "--provider", "anthropic", "--out", "x"], "--model"),
+        (["blue_mugs", "--provider", "openai", "--several", "--out", "x"], "for the local model"),
     ],
 )
 def test_wrong_words_are_told_before_anything_is_run_or_written(capsys, tmp_path, monkeypatch, words, said):
