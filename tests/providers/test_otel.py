@@ -160,15 +160,21 @@ def test_content_is_written_only_if_it_is_asked_for(export):
 
 @pytest.mark.parametrize("content", [False, True])
 def test_words_of_errors_are_content_and_their_kinds_are_not(export, content):
+    clock = Time()
+
     def safe():
+        clock.passes(1)
         raise ValueError(SECRET)
 
     def model(history):
+        clock.passes(1)
         if len(history) > 1:
             raise ProviderError("shop", SECRET)
         return ask_together(ask("safe"), ask("nothing"))
 
-    run, first, one, other, last = export(run_agent(model, [safe], "Go.").trace, content=content)
+    trace = run_agent(model, [safe], "Go.", clock=clock).trace
+    spans = export(trace, content=content)
+    run, first, last, one, other = (*spans[:1], *named(spans, "chat"), *named(spans, "execute_tool"))
     failed = [run, one, other, last]
     assert [span.status.status_code is StatusCode.ERROR for span in (*failed, first)] == [True] * 4 + [False]
     kinds = [span.attributes["error.type"] for span in failed]
