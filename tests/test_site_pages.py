@@ -12,6 +12,7 @@ from nbformat import v4
 from agentlib import run_agent
 from agentlib.course import final_test
 from agentlib.course.errors import SiteError
+from agentlib.course.site.edited import answer_edited, edit_request
 from agentlib.course.site.links import Links, page_of
 from agentlib.course.site.read_pages import Neighbour, lab_words, read_page, rendered, slug_of
 from agentlib.course.site.run_notebooks import run_notebooks
@@ -303,3 +304,95 @@ def test_the_template_escapes_what_it_fills_in():
     template = (ROOT / "agentlib/course/site/pages/cells.html.j2").read_text(encoding="utf-8")
     raw = re.findall(r"{{ (cell|resources|output)[^|}]*}}", template)
     assert raw == ["resources", "output"]  # the places made here, and HTML that a view gave
+
+
+# --- a loop that a reader changes -----------------------------------------------------------------------
+
+SETUP = "from agentlib.labs import blue_mugs\nfrom agentlib.labs.by_hand import simple_loop"
+OTHERS = [
+    "import math",
+    SETUP,
+    "unused = math.pi",
+    "limit = 3\nlimits = {'most': 0}",
+    "limits['most'] = limit + 1",
+]
+SHOWS = "tracer(simple_loop, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL, max_steps=limits['most'])"
+CELLS = [*OTHERS, "from agentlib.views import tracer", SHOWS]
+
+
+@pytest.fixture(scope="module")
+def request_of_reader():
+    made = tracer(simple_loop, blue_mugs.model, blue_mugs.TOOLS, blue_mugs.GOAL, max_steps=4)
+    return edit_request(CELLS, made.live.timelines())
+
+
+def edited(request, text=None, **more):
+    text = "\n".join(request["lines"]) if text is None else text
+    return json.loads(answer_edited(json.dumps({**request, "text": text, **more})))
+
+
+def test_the_cells_that_a_player_needs_are_picked(request_of_reader):
+    assert request_of_reader["cells"] == [CELLS[1], *CELLS[3:]]
+
+
+def test_a_run_without_a_loop_s_text_or_after_a_cell_with_a_magic_cannot_be_changed():
+    run = run_agent(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL)
+    assert edit_request(["tracer(run)"], tracer(run).live.timelines()) is None
+    assert edit_request(["%matplotlib inline", "x"], [{"lines": ["def f(x):", "    pass"]}]) is None
+
+
+def test_a_reader_s_loop_plays_in_the_place_of_the_lesson_s(request_of_reader):
+    as_it_was = edited(request_of_reader)
+    assert as_it_was["timelines"][0]["frames"][-1]["stopped"] == "answered"
+    text = "\n".join(request_of_reader["lines"]).replace('"answered"', '"all done"')
+    changed = edited(request_of_reader, text)
+    assert changed["timelines"][0]["frames"][-1]["stopped"] == "all done"
+    assert "\n".join(changed["timelines"][0]["lines"]) == text
+    assert edited(request_of_reader) == as_it_was  # nothing is kept
+
+
+def test_runs_side_by_side_are_all_made_anew_by_the_reader_s_loop():
+    result = '{"answer": "x", "stopped": "mine", "steps": 0, "history": []}'
+    text = f"def mine(model, tools, goal, max_steps=3):\n    return {result}"
+    cells = [
+        "from agentlib.labs import blue_mugs\nfrom agentlib.views import tracer",
+        "from agentlib.watch import watch",
+        f"{text}\nloops = {{'a': mine}}",
+        "runs = {name: watch(loops['a'], blue_mugs.model(), blue_mugs.TOOLS, 'g') for name in 'AB'}",
+        "tracer(runs)",
+    ]
+    request = edit_request(cells, [{"lines": text.split("\n")}])
+    came = edited(request, text.replace('"mine"', '"yours"'))
+    assert [one["frames"][-1]["stopped"] for one in came["timelines"]] == ["yours", "yours"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "line"),
+    [
+        ("def simple_loop(model, tools, goal:\n    pass", "Line 1 is no Python", 1),
+        ("x = 1", "There is no function simple_loop: begin it with `def simple_loop(model", 0),
+        ("x = 1 / 0", "raised ZeroDivisionError", 0),
+    ],
+)
+def test_what_is_wrong_with_a_reader_s_text_is_said(request_of_reader, text, words, line):
+    came = edited(request_of_reader, text)
+    assert words in came["problem"]
+    assert came["line"] == line
+
+
+def test_a_reader_s_loop_that_fails_or_does_not_end_outside_of_the_player_is_named(
+    request_of_reader, monkeypatch
+):
+    monkeypatch.setattr("agentlib.course.site.edited.CELL_SECONDS", 0.3)
+    cells = [SETUP, "simple_loop(blue_mugs.model(), blue_mugs.TOOLS, 'g')", *request_of_reader["cells"]]
+    head = "def simple_loop(model, tools, goal, max_steps=10):\n"
+    came = edited(request_of_reader, f"{head}    return 1 / 0", cells=cells)
+    assert came == {"problem": "Line 2 of your loop raised ZeroDivisionError: division by zero", "line": 2}
+    came = edited(request_of_reader, f"{head}    while True: pass", cells=cells)
+    assert "did not end within 0.3 seconds" in came["problem"]
+
+
+def test_a_loop_that_the_cells_do_not_name_is_not_said_to_have_run(request_of_reader):
+    cells = ["from agentlib.labs import blue_mugs", "from agentlib.views import tracer", "tracer(print)"]
+    cells[2] = "from agentlib import run_agent\ntracer(run_agent(blue_mugs.model(), blue_mugs.TOOLS, 'g'))"
+    assert "cannot be changed here" in edited(request_of_reader, cells=cells)["problem"]

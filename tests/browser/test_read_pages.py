@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
+from agentlib.course.site.edited import answer_edited
 from agentlib.course.site.links import page_of
 from agentlib.course.site.serve import make_server
 
@@ -246,6 +247,62 @@ def test_a_repair_says_that_it_is_checked_in_the_lab(opened):
     repair.get_by_role("combobox").select_option("1")
     repair.get_by_role("button", name="Check the line").click()
     assert "works in the lab" in page.locator(".agentlib-quiz [role=alert]").inner_text()
+
+
+# --- a loop that a reader changes ---------------------------------------------------------------------
+
+
+def steps_of(timelines: list[dict[str, Any]]) -> list[list[tuple[int, str, int | None]]]:
+    """What players play: the step, the move and the line of each frame; lines are counted from 0."""
+    return [
+        [
+            (one["step"], one["move"], one["line"] and one["line"] - timeline["first_line"])
+            for one in timeline["frames"]
+        ]
+        for timeline in timelines
+    ]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_loop_of_each_player_runs_alone_as_it_did_in_its_lesson(name):
+    parts = json.loads(str(soup_of(f"lessons/{name}.html").find(id="parts").string))
+    for part in parts:
+        if part["kind"] == "player" and part["edit"]:
+            text = "\n".join(part["edit"]["lines"])
+            came = json.loads(answer_edited(json.dumps({**part["edit"], "text": text})))
+            assert came.get("problem", "") == ""
+            assert steps_of(came["timelines"]) == steps_of(part["values"]["timelines"])
+
+
+def test_a_changed_loop_plays_a_broken_one_says_why_and_an_endless_one_ends(opened):
+    page = opened.go("lessons/02_blue_mugs.html")
+    part = page.locator(".part.player").first
+    part.locator("summary", has_text="Edit this loop").click()
+    part.get_by_text("Python is ready").wait_for(timeout=90_000)
+    editor = part.get_by_role("textbox", name="The loop, in Python")
+    original = str(part.locator("textarea").input_value())
+
+    def run(text: str) -> str:
+        editor.fill(text)
+        part.get_by_role("button", name="Run my loop").click()
+        said = part.locator(".said:not(:has-text('Running'))")
+        said.wait_for(timeout=60_000)
+        return str(said.inner_text())
+
+    assert run(original.replace('"answered"', '"all done"')).startswith("Your loop has run: 23 frames.")
+    part.locator(".agentlib-player").get_by_role("button", name="Last frame").click()
+    assert "all done" in part.locator(".agentlib-player").inner_text()
+    assert "is no Python" in run(original.replace("return {", "retrun {", 1))
+    head = original.split("\n")[0]
+    said = run(f"{head}\n    while True:\n        pass\n")
+    assert said.startswith("Your loop has run")
+    assert "ran too long" in said
+    page.reload()
+    part.locator("summary", has_text="Edit this loop").click()
+    assert "while True" in part.locator("textarea").input_value()
+    part.get_by_role("button", name="Begin again").click()
+    assert part.locator("textarea").input_value() == original
+    part.get_by_text("The loop is as it was").wait_for()
 
 
 # --- who reads it, and how ----------------------------------------------------------------------------

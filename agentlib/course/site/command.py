@@ -57,7 +57,9 @@ def add_site(commands: "Commands") -> None:
         "site",
         help="build the course for a browser, as static files",
         description="Build the whole course as a folder of static files that any host can show: a start "
-        "page, and a lab in which Python runs in the browser.",
+        "page; a page to read for each lesson and exercise, whose players play and quizzes answer by "
+        "themselves; and a lab in which Python runs in the browser. The lessons are run for it, which takes "
+        "a minute or two.",
         epilog="It needs the extra `site`, and npm, which fetches Pyodide.",
     )
     parser.add_argument(

@@ -19,11 +19,13 @@ from agentlib.views.tracer.page import page_values
 from agentlib.watch import fork, watch
 from agentlib.watch.what_if import read_change
 
-__all__ = ["FUNCTION", "LoopTextError", "answer_page", "first_values", "loop_of"]
+__all__ = ["FUNCTION", "PLACE", "LoopTextError", "answer_page", "first_values", "loop_of"]
 
 FUNCTION = "run_agent"
 FIRST_LINE = f"def {FUNCTION}(model, tools, goal, max_steps=10):"
 PLACE = "<your loop>"
+"""What stands for the file of a visitor's text."""
+
 TEXT_SECONDS = 3.0
 """What stands outside of the function has so long to run."""
 
@@ -36,11 +38,19 @@ class LoopTextError(Exception):
         self.line = line
 
 
-def loop_of(text: str) -> Callable[..., Any]:
-    """Make a function of the text of a loop. Raises LoopTextError."""
+def loop_of(
+    text: str,
+    name: str = FUNCTION,
+    first_line: str = FIRST_LINE,
+    around: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Make a function of the text of a loop. Raises LoopTextError.
+
+    name, first_line: of the function, and how it begins. around: the names that the text finds there already.
+    """
     lines = text.splitlines(keepends=True)
     linecache.cache[PLACE] = (len(text), None, lines, PLACE)  # so that the player can show its lines
-    names: dict[str, Any] = {"__name__": "your_loop"}
+    names: dict[str, Any] = {**(around or {}), "__name__": "your_loop"}
     limit = TimeLimit(TEXT_SECONDS)
     try:
         code = compile(text, PLACE, "exec")
@@ -54,14 +64,14 @@ def loop_of(text: str) -> Callable[..., Any]:
         raise LoopTextError(words, problem.lineno or 0) from None
     except RunEnded:
         raise LoopTextError(
-            f"What stands outside of {FUNCTION} did not end within {TEXT_SECONDS:g} seconds."
+            f"What stands outside of {name} did not end within {TEXT_SECONDS:g} seconds."
         ) from None
     except BaseException as problem:
         kind = type(problem).__name__
-        raise LoopTextError(f"Outside of {FUNCTION} your text raised {kind}: {problem}.") from None
-    function = names.get(FUNCTION)
+        raise LoopTextError(f"Outside of {name} your text raised {kind}: {problem}.") from None
+    function = names.get(name)
     if not callable(function):
-        raise LoopTextError(f"There is no function {FUNCTION}: begin it with `{FIRST_LINE}`.")
+        raise LoopTextError(f"There is no function {name}: begin it with `{first_line}`.")
     return function  # type: ignore[no-any-return]
 
 

@@ -5,13 +5,14 @@ import re
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from agentlib.course.site.edited import edit_request
 from agentlib.course.site.links import Links, page_of
 from agentlib.course.site.run_notebooks import run_notebooks
 from agentlib.course.site.widgets import STATE, VIEW, PagePart, WidgetParts, widget_parts
@@ -66,9 +67,11 @@ def rendered(notebook: Any, source: str, links: Links) -> ReadPage:
     parts: list[PagePart] = []
     widgets: dict[str, Html] = {}
     predicted: dict[str, str] = {}
+    sources: list[str] = []
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
+        sources.append(cell.source)
         names = dict(PREDICTED.findall(cell.source))
         if "predicted" in names:
             predicted[cell.id] = names["predicted"]
@@ -77,9 +80,13 @@ def rendered(notebook: Any, source: str, links: Links) -> ReadPage:
             if model_id is not None:
                 shown = widget_parts(states, model_id)
                 widgets[model_id] = _places(shown, len(parts), cell.id, names.get("predict", ""), lab)
-                parts += shown.parts
+                parts += [_editable(part, sources) for part in shown.parts]
     resources = {"widgets": widgets, "predicted": predicted}
     return _page(source, _cells_html(notebook, resources), links, parts)
+
+
+def _editable(part: PagePart, sources: Sequence[str]) -> PagePart:
+    return replace(part, edit=edit_request(sources, part.values.get("timelines", ())))
 
 
 def _places(shown: WidgetParts, first: int, cell: str, prediction: str, lab: str) -> Html:

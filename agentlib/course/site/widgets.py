@@ -24,10 +24,15 @@ OF_JUPYTER = ("layout", "tabbable", "tooltip")
 
 @dataclass(frozen=True)
 class PagePart:
-    """One widget that plays on a page. kind: "player" or "quiz". values: what its JavaScript asks for."""
+    """One widget that plays on a page.
+
+    kind: "player" or "quiz". values: what its JavaScript asks for. edit: what it takes to run its loop as a
+    reader changes it; None = it cannot be changed on the page.
+    """
 
     kind: str
     values: dict[str, Any]
+    edit: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

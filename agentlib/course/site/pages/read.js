@@ -24,6 +24,12 @@ function keep(name, value) {
   } catch { /* it holds until the page is left */ }
 }
 
+function forget(name) {
+  try {
+    localStorage.removeItem(KEPT + name);
+  } catch { /* nothing was kept */ }
+}
+
 // --- quizzes and predictions ----------------------------------------------------------------------------
 
 // Answers count for the very questions that they were given to.
@@ -61,13 +67,114 @@ function predicts(model, name) {
   if (model.get("picked")[0] >= 0) tell();
 }
 
+// --- a player's loop, as the reader changes it -----------------------------------------------------------
+
+const LIMIT_SECONDS = 20; // Python ends what runs too long; after these the worker is ended
+const LATE = (seconds) => `After ${seconds} seconds it was still running, in a call that cannot be interrupted. So it was ended, and Python is being loaded anew. Is there a way out of each loop?`;
+let python; // one for all players of the page, loaded when the first loop is to be run
+const listeners = new Set(); // those that speak of its state
+
+async function loadPython() {
+  if (python) return python;
+  const { Python } = await import("./python.js");
+  python ??= new Python("agentlib.course.site.edited.answer_edited", (state, words) => { for (const listener of listeners) listener(state, words); });
+  return python;
+}
+
+class LoopForm {
+  // model: the player's. edit: the cells that it takes, and the lines of the loop as it was. name: of the player.
+  constructor(model, edit, name) {
+    Object.assign(this, { model, edit, name });
+    this.original = edit.lines.join("\n") + "\n";
+    this.first = { timelines: model.get("timelines"), frame: model.get("frame") };
+    this.area = make("textarea", { id: `loop-${name}`, rows: String(Math.min(30, edit.lines.length + 2)), spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
+    this.area.value = kept(`loop-${name}`) ?? this.original;
+    this.status = make("p", { role: "status", class: "said" }, "");
+    const run = make("button", { type: "button" }, "Run my loop");
+    const again = make("button", { type: "button" }, "Begin again");
+    run.addEventListener("click", () => this.run());
+    again.addEventListener("click", () => this.begin());
+    this.element = make("details", { class: "edit" }, make("summary", {}, "Edit this loop"),
+      make("label", { for: this.area.id }, "The loop, in Python"), this.area, make("p", { class: "row" }, run, again), this.status);
+    this.element.addEventListener("toggle", () => this.open(), { once: true });
+  }
+
+  get text() { return this.field?.text ?? this.area.value; }
+
+  say(words, wrong = false) {
+    this.status.textContent = words;
+    this.status.classList.toggle("wrong", wrong);
+  }
+
+  async open() {
+    listeners.add((state, words) => {
+      if (state === "loading") this.say("Python is being loaded; you can change the loop meanwhile.");
+      if (state === "slow") this.say("Python is still being loaded: the network is slow, or it is gone. The player plays meanwhile.");
+      if (state === "ready" && !this.status.classList.contains("wrong")) this.say("Python is ready: run your loop.");
+      if (state === "missing") this.say(`Loops do not run here now. ${words} Press Run my loop to try again.`, true);
+    });
+    this.area.addEventListener("input", () => keep(`loop-${this.name}`, this.area.value));
+    this.say("Python is being loaded; you can change the loop meanwhile.");
+    try {
+      const { editorFor } = await import("./editor.js");
+      this.field = editorFor(this.area, (text) => keep(`loop-${this.name}`, text), { run: () => this.run(), runWords: "runs your loop" });
+    } catch { /* the plain field does it */ }
+    await this.load();
+  }
+
+  async load() {
+    try {
+      return await loadPython();
+    } catch {
+      this.say("A part of this page did not come, so loops do not run here now. Check the network and press Run my loop to try again.", true);
+      return null;
+    }
+  }
+
+  async run() {
+    const worker = await this.load();
+    if (!worker) return;
+    this.say(worker.state === "ready" ? "Running ..." : "Python is being loaded; your loop runs as soon as it is there.");
+    const answer = await worker.ask({ ...this.edit, text: this.text }, LIMIT_SECONDS, LATE);
+    this.field?.mark(answer.line ?? 0);
+    if (answer.problem) return this.say(answer.problem, true);
+    this.show(answer);
+    const ends = answer.timelines.map(({ label, frames }) => `${label ? `${label}: ` : ""}${frames.length} frames. ${frames.at(-1)?.caption ?? ""}`);
+    this.say(`Your loop has run: ${ends.join(" ").replaceAll("`", "")} Play it above.`);
+  }
+
+  show({ timelines, frame }) {
+    this.model.set("timelines", timelines);
+    this.model.set("frame", frame);
+    nameRegions();
+  }
+
+  begin() {
+    if (this.field) this.field.text = this.original;
+    else this.area.value = this.original;
+    this.field?.mark(0);
+    forget(`loop-${this.name}`);
+    this.show(this.first);
+    this.say("The loop is as it was.");
+  }
+}
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
 // --- the parts ------------------------------------------------------------------------------------------
 
-function play(place, { kind, values }) {
+function play(place, { kind, values, edit }) {
   const model = new PageModel(values);
   const { cell, predict } = place.dataset;
-  if (kind === "player") player.render({ model, el: place });
-  else {
+  if (kind === "player") {
+    player.render({ model, el: place });
+    if (edit) place.append(new LoopForm(model, edit, `${page}-${place.dataset.part}`).element);
+  } else {
     restore(model, `${page}-${cell}`);
     answers(model);
     if (predict) predicts(model, predict);
