@@ -68,18 +68,36 @@ def file(tmp_path):
 COMMAND = [sys.executable, "-m", "agentlib"]
 
 
-def command(*words):
+def from_a_terminal(*words):
     options = {"capture_output": True, "text": True, "input": "", "timeout": 60, "cwd": ROOT}
     return subprocess.run([*COMMAND, *words], **options)
 
 
-def refused(*words):
-    """What a command says that ends with status 2 and one sentence."""
-    done = command(*words)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "Traceback" not in done.stderr
-    return done
+@pytest.fixture
+def command(capfd, monkeypatch):
+    """Run a command, and give how it ended and all that came out, as from a terminal, but sooner."""
+    monkeypatch.chdir(ROOT)
+
+    def run(*words):
+        capfd.readouterr()
+        code = main(list(words))
+        return subprocess.CompletedProcess(words, code, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def refused(command):
+    """Run a command that ends with status 2 and one sentence."""
+
+    def run(*words):
+        done = command(*words)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run
 
 
 def started(*words):
@@ -92,24 +110,24 @@ def started(*words):
 
 
 def test_exit_code_is_0_only_when_all_is_met(file):
-    good = command("check", str(file(GOOD)), "--seed", "5")
+    good = from_a_terminal("check", str(file(GOOD)), "--seed", "5")
     assert (good.returncode, good.stderr) == (0, "")
     assert "10 of 10 points" in good.stdout
     assert "seed 5" in good.stdout
-    bad = command("check", str(file(GOOD.replace("max_steps + 1", "max_steps"))), "--more")
+    bad = from_a_terminal("check", str(file(GOOD.replace("max_steps + 1", "max_steps"))), "--more")
     assert bad.returncode == 1
     assert "not yet" in bad.stdout
     assert "more: " in bad.stdout
 
 
-def test_json(file):
+def test_json(file, command):
     done = command("check", str(file(GOOD)), "--json", "--seed", "5")
     assert done.returncode == 0
     data = json.loads(done.stdout)
     assert (data["exercise"], data["passed"], data["points"], data["seed"]) == (NAME, True, 10, 5)
 
 
-def test_the_untouched_exercise_by_its_name():
+def test_the_untouched_exercise_by_its_name(command):
     done = command("check", "ex02")
     assert done.returncode in (0, 1)
     assert done.stdout.startswith("ex02 three stops")
@@ -140,13 +158,13 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize(("text", "said"), BAD_FILES.values(), ids=BAD_FILES)
-def test_a_bad_file_gets_one_sentence_and_no_traceback(file, text, said):
+def test_a_bad_file_gets_one_sentence_and_no_traceback(file, text, said, refused):
     done = refused("check", str(file(text=text)))
     assert done.stdout == ""
     assert said in done.stderr
 
 
-def test_a_problem_can_come_as_json_too(file):
+def test_a_problem_can_come_as_json_too(file, command):
     done = command("check", str(file(text="{")), "--json")
     assert done.returncode == 2
     assert "no notebook file" in json.loads(done.stdout)["problem"]
@@ -161,7 +179,7 @@ def test_a_problem_can_come_as_json_too(file):
         ("agentlib", "its name does not say"),
     ],
 )
-def test_what_cannot_be_found_is_named(what, said):
+def test_what_cannot_be_found_is_named(what, said, refused):
     assert said in refused("check", what).stderr
 
 
@@ -361,7 +379,7 @@ SHORT = GOOD.replace("max_steps + 1", "max_steps")  # it asks once too little
     ids=["in a cell", "in the function", "no builtins"],
 )
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
-def test_code_that_ends_python_is_no_pass(file, cells, where, more):
+def test_code_that_ends_python_is_no_pass(file, cells, where, more, refused):
     done = refused("check", str(file(*cells)), *more)
     assert f"the notebook's code ended the program{where}" in done.stderr
     if more:
@@ -370,7 +388,7 @@ def test_code_that_ends_python_is_no_pass(file, cells, where, more):
         assert done.stdout == ""
 
 
-def test_code_that_ends_python_later_does_not_change_how_the_check_ends(file):
+def test_code_that_ends_python_later_does_not_change_how_the_check_ends(file, command):
     bad = command("check", str(file("import atexit, os\natexit.register(os._exit, 0)", SHORT)))
     assert bad.returncode == 1
     assert "not yet" in bad.stdout
@@ -386,7 +404,7 @@ def test_code_that_ends_python_later_does_not_change_how_the_check_ends(file):
 )
 def test_what_the_code_has_started_does_not_hold_up_the_command(file, cell):
     began = time.monotonic()
-    done = command("check", str(file(cell, GOOD)))
+    done = from_a_terminal("check", str(file(cell, GOOD)))
     assert (done.returncode, done.stderr) == (0, "")
     assert time.monotonic() - began < 30
 
@@ -433,7 +451,7 @@ def test_what_python_cannot_interrupt_is_ended_from_outside(file, cells, said):
     assert time.monotonic() - began < 30
 
 
-def test_the_time_for_a_cell_can_be_given(file):
+def test_the_time_for_a_cell_can_be_given(file, command):
     done = command("check", str(file("while True: pass", GOOD)), "--seconds", "0.2")
     assert "within 0.2 seconds: is there a way out of its loop?" in done.stdout
 
@@ -446,13 +464,13 @@ def test_a_time_that_is_none_is_refused(wrong, capsys):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
-def test_what_is_no_regular_file_is_not_read(tmp_path):
+def test_what_is_no_regular_file_is_not_read(tmp_path, refused):
     path = tmp_path / f"{NAME}.ipynb"
     os.mkfifo(path)
     assert "is no file that can be read" in refused("check", str(path)).stderr
 
 
-def test_nothing_that_the_code_writes_gets_into_the_report(file):
+def test_nothing_that_the_code_writes_gets_into_the_report(file, command):
     cell = "import os, sys\nos.system('echo one')\nos.write(1, b'two')\nsys.__stdout__.write('three')\n"
     cell += """os.write(1, b'\\n{"problem": "four"}\\n')"""  # as the messages of the check itself look
     done = command("check", str(file(cell, GOOD)), "--json")
@@ -477,26 +495,26 @@ def test_words_that_get_into_the_pipe_spoil_no_message_behind_them(file):
     ],
     ids=["close", "sys close", "interrupt", "no name"],
 )
-def test_no_cell_gets_a_traceback_of_ours(file, cell):
+def test_no_cell_gets_a_traceback_of_ours(file, cell, command):
     done = command("check", str(file(cell, GOOD)))
     assert (done.returncode, done.stderr) == (0, "")
     assert "10 of 10 points" in done.stdout
 
 
-def test_an_interrupt_that_the_function_raises_is_an_error_like_others(file):
+def test_an_interrupt_that_the_function_raises_is_an_error_like_others(file, command):
     done = command("check", str(file(INSIDE.replace("MORE", "raise KeyboardInterrupt"))))
     assert (done.returncode, done.stderr) == (1, "")
     said = " ".join(done.stdout.split())
     assert "KeyboardInterrupt, in the cell that begins `def run_agent(`, line 3" in said
 
 
-def test_python_without_its_own_functions_gets_one_sentence(file):
+def test_python_without_its_own_functions_gets_one_sentence(file, refused):
     done = refused("check", str(file("import builtins\ndel builtins.len", GOOD)))
     assert "name 'len' is not defined" in done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
-def test_a_process_that_is_forked_off_makes_no_second_report(file):
+def test_a_process_that_is_forked_off_makes_no_second_report(file, command):
     done = command("check", str(file("import os\nos.fork()", GOOD)))
     assert done.returncode == 0
     assert done.stdout.count("10 of 10 points") == 1
@@ -509,7 +527,7 @@ def test_a_process_that_is_forked_off_gives_no_report_in_the_place_of_the_other(
         check_in_subprocess(file(GOOD + late))
 
 
-def test_a_report_that_calls_itself_passed_is_judged_by_its_results(file):
+def test_a_report_that_calls_itself_passed_is_judged_by_its_results(file, command):
     cell = "from agentlib.course.checking.report import CheckReport\n"
     cell += "CheckReport.passed = property(lambda self: True)\n"
     cell += "CheckReport.points = property(lambda self: 10)"
@@ -712,7 +730,7 @@ def test_reset_of_an_untouched_or_missing_exercise(course):
     assert list((course / "exercises").glob("*.before_*")) == []
 
 
-def test_reset_wants_names_or_all():
+def test_reset_wants_names_or_all(command, refused):
     for words in (["reset"], ["reset", "ex01", "--all"]):
         done = command(*words)
         assert done.returncode == 2
