@@ -273,8 +273,8 @@ def test_bars_of_compared_runs_have_one_scale_with_its_figure_at_the_tallest(pag
     first, second = player.root.evaluate(HEIGHTS)
     assert first[:2] == second
     assert words(player.root.locator(".agentlib-scale")) == [
-        "a bar: what one call reads; tallest: 69 tokens, call 4",
-        "a bar: what one call reads",
+        "a bar: tokens one call reads; tallest: 69 (call 4)",
+        "a bar: tokens one call reads",
     ]
 
 
@@ -363,11 +363,26 @@ def test_nothing_is_cut_at_any_width(pages: Pages, width: int, several: bool) ->
     assert player.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_there_is_no_inner_scrollbar_where_there_is_room(pages: Pages) -> None:
-    player = pages.open(mugs(), 1920)
-    player.press("End")
-    panes = player.root.locator(".agentlib-scroll")
-    assert panes.evaluate_all("all => all.map((e) => e.scrollHeight - e.clientHeight)") == [0, 0]
+@pytest.mark.parametrize("runs", [1, 2])
+def test_there_is_no_inner_scrollbar_where_there_is_room(pages: Pages, runs: int) -> None:
+    player = pages.open(mugs() if runs == 1 else {"A": mugs(), "B": mugs(2)}, 1920)
+    for frame in (24, 31):
+        panes = at(player, frame).root.locator(".agentlib-scroll")
+        assert panes.evaluate_all("all => all.map((e) => e.scrollHeight - e.clientHeight)") == [0] * (
+            1 + runs
+        )
+
+
+def test_no_word_of_a_static_table_is_torn(pages: Pages) -> None:
+    player = pages.open(mugs(), 900)
+    player.page.locator("details.agentlib-static").evaluate("e => { e.open = true; }")
+    torn = """all => all.filter((e) => {
+      const range = document.createRange();
+      range.selectNodeContents(e);
+      const lines = new Set([...range.getClientRects()].map((box) => box.top)).size;
+      return !e.textContent.includes(" ") && lines > 1;
+    }).map((e) => e.textContent)"""
+    assert player.page.locator(".agentlib-static :is(th, td)").evaluate_all(torn) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

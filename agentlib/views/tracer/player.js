@@ -481,9 +481,9 @@ class Bars {
     const group = make("div", { class: "agentlib-bars", role: "group", "aria-label": "Tokens read by each call", style: `--bars: ${Math.ceil(scale.calls / this.each) || 1}` }, ...this.bars);
     this.stops = new Stops(group, () => this.bars);
     const tallest = Math.max(0, ...this.calls);
-    const what = this.each > 1 ? `a bar: the most that one of ${this.each} calls reads` : "a bar: what one call reads";
+    const what = this.each > 1 ? `a bar: the most tokens one of ${this.each} calls reads` : "a bar: tokens one call reads";
     const where = tallest && tallest === scale.tokens
-      ? make("span", { class: "agentlib-tallest" }, `; tallest: ${numberWords(tallest)} tokens, call ${numberWords(this.calls.indexOf(tallest) + 1)}`) : "";
+      ? make("span", { class: "agentlib-tallest" }, `; tallest: ${numberWords(tallest)} (call ${numberWords(this.calls.indexOf(tallest) + 1)})`) : "";
     this.top = make("p", { class: "agentlib-scale" }, what, where);
     this.words = make("p");
     this.element = make("div", { class: "agentlib-strip" }, this.top, group, this.words);
