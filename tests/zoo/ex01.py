@@ -197,6 +197,9 @@ prints_instead_of_returning = wrong("answered", "it returned nothing")(
 )
 another_word_for_answered = wrong("answered", "letter by letter")(loop, '"answered"', '"done"')
 whole_reply_as_the_answer = wrong("answered", "not the text")(loop, 'reply["text"]', "reply")
+answer_without_its_spaces = wrong("answered", "alone and unchanged")(
+    loop, 'reply["text"]', 'reply["text"].strip()'
+)
 first_line_of_the_answer = wrong("answered", "not the text")(
     loop, 'reply["text"]', 'reply["text"].splitlines()[0]'
 )
@@ -273,6 +276,20 @@ if reply["tool"] in tools:
 )
 unknown_tool_raises_key_error = wrong("failures", "KeyError")(
     loop, TRY + 'tools[reply["tool"]]', 'tool = tools[reply["tool"]]\ntry:\n    result = tool'
+)
+unknown_tool_found_in_other_letters = wrong("failures", "ran instead")(
+    loop,
+    RUN,
+    'result = {name.lower(): tool for name, tool in tools.items()}[reply["tool"].lower()](**reply["input"])',
+)
+failed_tool_taken_out = wrong("failures", "Is it still in `tools`?")(
+    loop, (START, f"{START}\ntools = dict(tools)"), (FAILED, f'{FAILED}\ntools.pop(reply["tool"], None)')
+)
+result_with_an_error_ends_the_run = wrong("failures", "whatever stands in it")(
+    loop,
+    RESULT,
+    f'{RESULT}\nif isinstance(result, dict) and "error" in result:\n'
+    '    return {"answer": None, "steps": step, "stopped": "step limit"}',
 )
 unknown_tool_not_named = wrong("failures", "which name was unknown")(
     loop, RUN, f'{RUN} if reply["tool"] in tools else "unknown tool"'

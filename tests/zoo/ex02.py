@@ -200,6 +200,15 @@ third_result_says_nothing = wrong("told", "as if it had been run")(
 no_history_beside_the_repeat = wrong("told", 'no "history"')(
     RIGHT, REPEATED, REPEATED.replace(', "history": history', "")
 )
+history_cut_at_the_step_limit = wrong("told", "comes back whole")(
+    RIGHT, '"steps": max_steps, "history": history', '"steps": max_steps, "history": history[:3]'
+)
+history_cut_beside_an_answer = wrong("told", "comes back whole")(
+    RIGHT,
+    '"answer": reply["text"], "steps": step, "history": history',
+    '"answer": reply["text"], "steps": step, "history": history[:1]',
+)
+spaces_passed_over = wrong("other_input", "to")(RIGHT, KEY, f'{KEY}.replace(" ", "")')
 no_history_beside_an_answer = wrong("told", 'a run that ended as "answered"')(
     RIGHT, 'reply["text"], "steps": step, "history": history', 'reply["text"], "steps": step'
 )

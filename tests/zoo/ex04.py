@@ -173,6 +173,13 @@ words_of_the_guard_under_another_key = wrong("told", 'no "result"')(
 
 # --- wrong: what may be repeated
 
+repeatable_by_the_beginning_of_a_name = wrong("repeatable", "whole names")(
+    RIGHT, 'reply["tool"] not in repeatable', 'not any(reply["tool"].startswith(name) for name in repeatable)'
+)
+repeatable_looked_for_in_one_text = wrong("repeatable", "whole names")(
+    RIGHT, 'reply["tool"] not in repeatable', 'reply["tool"] not in " ".join(repeatable)'
+)
+spaces_passed_over = wrong("other_input", "pass over spaces")(RIGHT, KEY, f'{KEY}.replace(" ", "")')
 repeatable_not_looked_at = wrong("repeatable", "Does your guard look into `repeatable`?")(
     RIGHT, ' and reply["tool"] not in repeatable', ""
 )

@@ -217,6 +217,12 @@ results_before_the_reply = wrong("each_answered", "First the reply")(
 
 # --- wrong: what fails
 
+failed_request_of_a_batch_run_again = wrong("good_kept", "Each request runs once")(
+    RIGHT, RUN, f'{RUN}\nif failed({{"result": result}}):\n    {RUN}'
+)
+words_beside_requests_taken_for_an_answer = wrong("all_run", "beside its requests")(
+    RIGHT, 'if reply["type"] == "answer":', 'if reply["type"] == "answer" or reply.get("text"):'
+)
 one_failure_fails_the_batch = wrong("good_kept", "inside the loop over the calls")(
     RIGHT,
     BATCH,

@@ -59,6 +59,11 @@ a_dict_that_fits_as_text = wrong_trim("fits", "a dict stays a dict")(WHOLE, "ret
 numbers_as_text = wrong_trim("fits", "comes back as it is")(
     WHOLE, f"{WHOLE} if isinstance(result, (str, dict, list)) else str(result)"
 )
+spaces_made_one = wrong_trim("fits", "is not touched")(
+    "text = result if",
+    'result = " ".join(result.split()) if isinstance(result, str) else result\ntext = result if',
+)
+all_fields_where_none_is_there = wrong_trim("fields", "gave")(PICKED, f"{PICKED} or result")
 only_three_items_of_a_list = wrong_trim("fits", "is not touched")(
     "text = result", "if isinstance(result, list):\n    return result[:3]\ntext = result"
 )
@@ -149,6 +154,9 @@ OLD = "history[1:begin]"
 NOTE = f'{{"role": "user", "text": summarise({OLD})}}'
 SHORT = f"return [history[0], {NOTE}, *history[begin:]]"
 
+two_steps_always_kept = wrong_compact("nothing_old", "One step more than keep_steps")(
+    "if len(places) <= keep_steps:", "if len(places) <= max(keep_steps, 2):"
+)
 always_summarises = wrong_compact("nothing_old", "What came back was right")(
     ("places = ", "text = summarise(history[1:])\nplaces = "), (f"summarise({OLD})", "text")
 )

@@ -5,7 +5,15 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from agentlib.course.checking.evidence import crash, request_words, requests_in, same_call, shown, wrong_end
+from agentlib.course.checking.evidence import (
+    crash,
+    request_words,
+    requests_in,
+    results_in,
+    same_call,
+    shown,
+    wrong_end,
+)
 from agentlib.course.checking.fake_data import World, tools_of
 from agentlib.course.checking.spec import Criterion, Exercise, Fault, Log, Scenario, each, in_turn
 from agentlib.course.exercises import loops
@@ -78,6 +86,7 @@ def other_work(world: World) -> Scenario:
     long = " and ".join(world.place() for _ in range(12))
     close = [
         *(ask(tool, place=write(place)) for write in (str.lower, str.upper, str.title)),
+        *(ask(tool, site=place.replace(" ", space)) for space in ("", "  ", "   ")),
         *(ask(tool, about=f"{long}: {number}") for number in (1, 2, 3)),
         *(ask(tool, depot=place, shelf=number) for number in (1, 2, 3)),
         *(ask(tool, hall=number, row=one) for number in (1, 2, 3)),
@@ -244,12 +253,16 @@ MISREADINGS: tuple[tuple[Callable[[Entry], str], str], ...] = (
         "Your code seems to compare the values of the input alone. Under which names they stand counts too.",
     ),
     (
-        lambda request: request["tool"] + str(sorted(request["input"])),
-        "Your code seems to compare the names in the input alone. Their values count too.",
+        lambda request: (request["tool"] + json.dumps(request["input"], sort_keys=True)).replace(" ", ""),
+        "Your code seems to pass over spaces. They count like any other letter.",
     ),
     (
         lambda request: (request["tool"] + json.dumps(request["input"], sort_keys=True)).lower(),
         "Your code seems to make no difference between small and capital letters.",
+    ),
+    (
+        lambda request: request["tool"] + str(sorted(request["input"])),
+        "Your code seems to compare the names in the input alone. Their values count too.",
     ),
 )
 """What may be compared by mistake, and what to say then."""
@@ -284,7 +297,20 @@ def _other_input_is_work(log: Log) -> Fault | None:
 
 def _history_in_every_end(log: Log) -> Fault | None:
     known = log.returned.get("stopped") in ("answered", "step limit")
-    if isinstance(log.returned.get("history"), list) or not known:
+    history = log.returned.get("history")
+    if isinstance(history, list) and known:
+        made = sum(call.answer.get("gave", {}).get("type") == "tool" for call in log.asks)
+        held = min(len(requests_in(history)), len(results_in(history)))
+        return (
+            None
+            if held >= made
+            else Fault(
+                f"{counted(made, 'request')} were made, and the history of a run that ended as "
+                f"{json_text(log.returned['stopped'])} holds {held} of them with results: {sketch(history)}",
+                "The history comes back whole, from the goal on.",
+            )
+        )
+    if isinstance(history, list) or not known:
         return None
     return Fault(
         f'the dict of a run that ended as {json_text(log.returned.get("stopped"))} has no "history"',

@@ -63,12 +63,14 @@ def stuck(
     return agent(world.goal(), model, tools, len(requests) + 1, facts, max_steps=len(requests) + 4)
 
 
-def polling(world: World) -> Scenario:
+def polling(world: World, alike: str = "") -> Scenario:
     """A model that asks one tool again and again until there is news; another request of it comes twice.
 
-    The tool is named in `repeatable`, and another one that is never asked for.
+    The tool is named in `repeatable`, and another one that is never asked for. alike: the other tool has a
+    name that is "longer" or "shorter" than the repeatable one, and else the same.
     """
-    tool, other = world.tool_name(), world.tool_name()
+    tool = world.tool_name()
+    other = {"longer": f"{tool}_now", "shorter": tool.rsplit("_", 1)[0]}.get(alike) or world.tool_name()
     poll, twice = world.request(tool), world.request(other)
     waiting, done = f"waiting, {world.number()} to go", f"done: {world.answer()}"
     requests = [poll, twice, poll, twice, poll, poll]
@@ -108,6 +110,8 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "other input": other_work(world),
         "other lists": other_lists(world),
         "polling": polling(world),
+        "polling, a longer name": polling(world, "longer"),
+        "polling, a shorter name": polling(world, "shorter"),
         "stuck": stuck(world, [again, again], 2),
         "failed first": stuck(world, [repeated, repeated], 2, ValueError(world.failure())),
         "nothing first": stuck(world, [repeated, repeated], 2, None),
@@ -345,7 +349,7 @@ def _polls_again(log: Log) -> Fault | None:
     if sum(tool == twice["tool"] for tool, _ in log.tool_runs) > 1:
         return Fault(
             f"{what}; {request_words(twice)}, which was not, ran a second time",
-            "`repeatable` holds names of tools. Is the guard off for the tools in it, or for all?",
+            "`repeatable` holds whole names. Is the guard off for the tools in it, or for all?",
         )
     last = log.histories[-1]
     if not any(holds(result, log.facts["news"]) for result in results_in(last)):
@@ -484,7 +488,7 @@ EXERCISE = Exercise(
             "repeatable", 1, "runs a tool named in repeatable again whenever it is asked for",
             nudge="A slow job is asked how far it is. Which requests may not be held back?",
             hint='`if key in seen and reply["tool"] not in repeatable:` and then as before.',
-            judge=each(_polls_again, "polling"),
+            judge=each(_polls_again, "polling", "polling, a longer name", "polling, a shorter name"),
             needs=HELD,
             after=(*WORKS, "known_again", "told"),
             details=(

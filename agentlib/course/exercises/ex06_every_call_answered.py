@@ -27,9 +27,9 @@ from agentlib.views.describe import full_call, sketch, times
 __all__ = ["EXERCISE"]
 
 
-def together(requests: list[Entry], ids: list[Any]) -> Entry:
+def together(requests: list[Entry], ids: list[Any], text: str = "") -> Entry:
     """One reply that makes several requests. ids: one each; the id ... means that there is none."""
-    reply = ask_together(*requests)
+    reply = ask_together(*requests, text=text)
     for call, name in zip(reply["calls"], ids, strict=True):
         call["id"] = name
         if name is ...:
@@ -68,7 +68,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
                 world.request(b),
                 # Ids come again from reply to reply: they name a request within its own reply.
                 together([world.request(a), world.request(b)], [names[1], names[0]]),
-                together([world.request(b)], [names[0]]),
+                together([world.request(b)], [names[0]], text="One more look."),
                 # So do requests: two that are equal stand beside each other, and one stood there before.
                 together([again, world.request(b), again], names),
                 together([again], [names[2]]),
@@ -153,6 +153,12 @@ def _wrong_runs(log: Log, number: int, expected: list[Entry], ran: list[Called])
     if fault is not None and len(ran) < len(expected):
         return Fault(f"{many}; {len(ran)} ran, then: {fault.seen}", fault.hint)
     got = ", ".join(full_call(run.tool, run.kwargs) for run in ran) or "nothing"
+    words = log.facts["requests"][number].get("text")
+    if words and not ran and log.returned.get("answer") == words:
+        return Fault(
+            f"{many} and said {json_text(words)} beside it; that was taken for the answer",
+            "A model may say something beside its requests. Which key tells an answer from them?",
+        )
     if len(ran) > len(expected):
         return Fault(
             f"{many}; {len(ran)} ran: {got}", "Each request runs once. Is a tool called in two places?"
@@ -403,6 +409,9 @@ def _wrong_result(
 
 
 def _answered_beside_a_failure(log: Log) -> Fault | None:
+    ran = _runs_after(log, 0) or []
+    if len(ran) > len(_calls(log.facts["requests"][0])):
+        return _wrong_runs(log, 0, _calls(log.facts["requests"][0]), ran)
     fault = _answered(log)
     if fault is None or fault.hint in (IN_ORDER, UNDER_RESULT):
         return fault

@@ -110,7 +110,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         return [a_step(world) for _ in range(count)]
 
     return {
-        "short text": trim(words(world, limit // 2), limit),
+        "short text": trim(f" {words(world, limit // 3)}  {words(world, limit // 8)}\n\n\tx ", limit),
         "short dict": trim({"a": world.number(), "b": [1, 2]}, limit),
         "short list": trim([world.number(), "b", None, False, 0, 1.5], limit),
         "exactly as long, other letters": trim(odd_letters(world, limit), limit),
@@ -123,6 +123,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         "fields": trim(fields, 10_000, keep=picked),
         "no fields named": trim(fields, 10_000),
         "a field that is not there": trim(fields, 10_000, keep=[*picked, "no_such_field"]),
+        "only fields that are not there": trim(fields, 10_000, keep=["no_such_field"]),
         "text with fields named": trim(json.dumps(fields), 10_000, keep=picked),
         "list with fields named": trim([fields, {**fields, "b": 1}], 10_000, keep=picked),
         "dict with quotes": trim(in_quotes, limit),
@@ -145,6 +146,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         ),
         "old steps": compacting(world, steps(rng.randrange(3, 5)), steps(k)),
         "one old step": compacting(world, steps(1), steps(k)),
+        "one step kept of two": compacting(world, steps(1), steps(1)),
         # As after a first `compact`: what stands before the first step is old, and goes with it.
         "an earlier summary": compacting(world, [[user(f"Summary: {world.answer()}")], *steps(2)], steps(k)),
         "old batches": compacting(
@@ -211,7 +213,8 @@ def _came_back_shorter(log: Log) -> Fault | None:
 
 
 def _picks_fields(logs: Logs) -> Fault | None:
-    for name in ("fields", "a field that is not there", "wide dict with fields named", FITS_WHEN_PICKED):
+    fits = "a field that is not there", "only fields that are not there", "wide dict with fields named"
+    for name in ("fields", *fits, FITS_WHEN_PICKED):
         log = logs[name]
         what = f"keep={json_text(log.facts['keep'])}"
         if fault := crash(log):
@@ -426,15 +429,18 @@ def leaves_short_histories(logs: Logs) -> Fault | None:
             return Fault(f"{what}; summarise was called all the same", _why_called(name, logs), name)
         if value != log.facts["history"]:
             return Fault(f"{what}; it came back as {sketch(value)}")
-    log = logs["one old step"]
-    value = _compacted(log)
-    if isinstance(value, Fault) or log.calls:
-        return value if isinstance(value, Fault) else None
-    steps = sum(log.facts["steps"])
-    return Fault(
-        f"the history has {steps} steps and keep_steps={steps - 1}; summarise was not called",
-        "One step more than keep_steps is one old step.",
-    )
+    for name in ("one old step", "one step kept of two"):
+        log = logs[name]
+        value = _compacted(log)
+        if isinstance(value, Fault):
+            return value
+        if not log.calls:
+            steps = sum(log.facts["steps"])
+            return Fault(
+                f"the history has {steps} steps and keep_steps={steps - 1}; summarise was not called",
+                "One step more than keep_steps is one old step.",
+            )
+    return None
 
 
 def _why_called(name: str, logs: Logs) -> str:
@@ -709,7 +715,7 @@ EXERCISE = Exercise(
             "compact keeps the goal and the last keep_steps steps word for word, and no older entries",
             nudge="Where do the last steps begin?",
             hint="`begin = places[-keep_steps]`; `history[begin:]` is what stays, `history[1:begin]` is old.",
-            judge=each(_kept_right, "old steps"),
+            judge=each(_kept_right, "old steps", "one step kept of two"),
             after=("nothing_old",),
         ),
         Criterion(

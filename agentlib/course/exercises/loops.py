@@ -84,14 +84,14 @@ def errand(world: World, spare: int = 0, *, own_tools: bool = False, **more: Any
 def long_errand(world: World, spare: int = 0, **more: Any) -> Scenario:
     """Seven requests, each for a tool of its own: one has no input, and the results are of many kinds.
 
-    The answer has two lines, and the keys of a reply come in another order.
+    The answer has two lines and spaces around them, and the keys of a reply come in another order.
     """
     report = "; ".join(f"{world.number()} in {world.place()}" for _ in range(20))
     results = [world.result(), "", None, report, world.result(), world.result()]
     done = [(world.request(world.tool_name()), result) for result in results]
     done.insert(world.rng.randrange(1, 4), (ask(world.tool_name()), world.result()))
     turned = [(dict(reversed(list(request.items()))), result) for request, result in done]
-    return _errand(world, turned, f"{world.answer()}\n{world.answer()}", spare, more)
+    return _errand(world, turned, f" {world.answer()}\n{world.answer()}\n", spare, more)
 
 
 def _errand(world: World, done: list[tuple[Entry, Any]], text: str, spare: int, more: Entry) -> Scenario:
@@ -138,14 +138,29 @@ def failing(world: World, **more: Any) -> Scenario:
     return agent(world.goal(), model, tools_of(errors), steps, facts, max_steps=steps + 2, **more)
 
 
-def unknown_tool(world: World) -> Scenario:
-    """A request for a tool that is not there, then one for a tool that is, then an answer."""
-    tool, missing = world.tool_name(), world.tool_name()
+def unknown_tool(world: World, *, in_capitals: bool = False) -> Scenario:
+    """A request for a tool that is not there, then one for a tool that is, then an answer.
+
+    in_capitals: the first name is the second one in capitals.
+    """
+    tool = world.tool_name()
+    missing = tool.upper() if in_capitals else world.tool_name()
     requests = [world.request(missing), world.request(tool)]
     result, text = world.result(), world.answer()
     facts = {"requests": requests, "missing": missing, "result": result, "answer": text}
     model = script([*requests, answer(text)])
     return agent(world.goal(), model, tools_of({tool: [result]}), 3, facts, max_steps=6)
+
+
+def works_again(world: World) -> Scenario:
+    """A tool that fails and is asked again, with other input: it gives a dict that has the key "error"."""
+    tool = world.tool_name()
+    requests = [world.request(tool), world.request(tool)]
+    text = world.answer()
+    facts = {"requests": requests, "answer": text}
+    gives: list[Any] = [RuntimeError(world.failure()), {"error": world.number(), "in": world.place()}]
+    model = script([*requests, answer(text)])
+    return agent(world.goal(), model, tools_of({tool: gives}), 3, facts, max_steps=5)
 
 
 def failing_model(world: World) -> Scenario:
@@ -178,6 +193,8 @@ def loop_scenarios(world: World, default_steps: int = 10, *, own_tools: bool = F
         "default limit": endless(world, default_steps, default=True),
         "failing": failing(world),
         "unknown tool": unknown_tool(world),
+        "unknown tool, in capitals": unknown_tool(world, in_capitals=True),
+        "works again": works_again(world),
         "failing model": failing_model(world),
         "interrupt in a tool": agent(
             world.goal(), script([], lambda number: world.request(tool)), {tool: interrupt}, 3, max_steps=3
@@ -633,6 +650,25 @@ def _unknown(log: Log) -> Fault | None:
     return answers_at_the_end(log)
 
 
+def _works_again(log: Log) -> Fault | None:
+    """A tool that has failed runs when it is asked for again; what it gives is a result like any other."""
+    request = log.facts["requests"][1]
+    what = f"{request['tool']} failed once and was asked for again, with other input"
+    if len(log.asks) > 1 and len(log.tool_runs) < 2:
+        told = results_in(log.histories[-1])
+        if told and request["tool"] not in json_text(told[-1]):
+            return None  # held back by a guard of its own; another criterion names it
+        return crash(log) or Fault(
+            f"{what}; it did not run", "A failed tool may work the next time. Is it still in `tools`?"
+        )
+    if len(log.asks) == 2 and len(log.tool_runs) == 2:
+        return Fault(
+            f'{what}; it gave a dict with the key "error", and the model was not asked again',
+            "What a tool gives is a result, whatever stands in it. Only an answer or a limit ends the run.",
+        )
+    return answers_at_the_end(log)
+
+
 def not_asked_after_its_failure(log: Log) -> Fault | None:
     """When the model itself fails, nothing more is called."""
     failed = next((place for place, call in enumerate(log.calls) if "raises" in call.answer), None)
@@ -719,7 +755,8 @@ stops_at_the_limit = in_turn(
 
 failures_become_results = in_turn(
     each(_tool_failures, "failing"),
-    each(_unknown, "unknown tool"),
+    each(_unknown, "unknown tool", "unknown tool, in capitals"),
+    each(_works_again, "works again"),
     each(not_asked_after_its_failure, "failing model"),
 )
 """A tool's failure and an unknown tool come back as results, and the run goes on. A model's own ends it."""
