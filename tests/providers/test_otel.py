@@ -337,6 +337,22 @@ def test_a_hand_written_loop_can_be_written_too(export):
     assert SECRET not in spans[0].to_json()
 
 
+def test_what_a_hand_written_loop_writes_where_the_kind_stands_is_words(export):
+    def loop(model, tools, goal, max_steps=9):
+        history = [{"role": "user", "text": goal}]
+        for _ in range(max_steps):
+            reply = model(history)
+            history.append(reply)
+            if reply["type"] == "answer":
+                return reply["text"]
+            history.append({"role": "tool", "tool": reply["tool"], "result": tools[reply["tool"]]()})
+
+    model = ScriptedModel([ask("look"), answer("Done.")])
+    (look,) = named(export(watch(loop, model, {"look": lambda: {"error": SECRET}}, "Go.")), "execute_tool")
+    assert (look.attributes["error.type"], look.status.status_code) == ("_OTHER", StatusCode.ERROR)
+    assert SECRET not in look.to_json()
+
+
 def test_a_run_ends_now_unless_somebody_says_when_it_began(export):
     before = datetime.now(UTC)
     run = export(asked_for_mugs(Time()).trace, started=None)[0]
