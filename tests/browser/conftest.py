@@ -14,6 +14,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -77,13 +78,9 @@ def notebook_of(cells: Iterable[str]) -> nbformat.NotebookNode:
     return notebook
 
 
-@pytest.fixture(scope="session")
-def lab_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a JupyterLab on a folder with one notebook, with settings of its own."""
-    home = tmp_path_factory.mktemp("lab")
-    notebooks = home / "notebooks"
-    notebooks.mkdir()
-    nbformat.write(notebook_of(CELLS.values()), notebooks / "tracer.ipynb")
+@contextmanager
+def served(program: str, home: Path) -> Iterator[str]:
+    """The address of a JupyterLab or Notebook on home's folder `notebooks`, with settings of its own."""
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text(json.dumps({"fetchNews": "false"}))
@@ -96,9 +93,9 @@ def lab_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "JUPYTER_CONFIG_DIR": str(home / "config"),
     }
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        sys.executable, "-m", program, "--no-browser", "--allow-root", "--ip=127.0.0.1",
         f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=",
-        f"--ServerApp.root_dir={notebooks}",
+        f"--ServerApp.root_dir={home / 'notebooks'}",
     ]  # fmt: skip
     log = home / "lab.log"
     with log.open("w") as output:
@@ -114,11 +111,21 @@ def lab_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 time.sleep(0.25)
             else:
                 break
-        assert server.poll() is None, f"JupyterLab did not start:\n{log.read_text()[-3000:]}"
+        assert server.poll() is None, f"{program} did not start:\n{log.read_text()[-3000:]}"
         yield address
     finally:
         server.terminate()
         server.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def lab_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a JupyterLab on a folder with one notebook."""
+    home = tmp_path_factory.mktemp("lab")
+    (home / "notebooks").mkdir()
+    nbformat.write(notebook_of(CELLS.values()), home / "notebooks" / "tracer.ipynb")
+    with served("jupyterlab", home) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -31,9 +31,9 @@ class Lab:
         self.page.on("console", lambda line: self.console.append(line.text) if line.type == "error" else None)
         self.page.on("pageerror", lambda problem: self.console.append(str(problem)))
 
-    def open(self, notebook: str) -> None:
+    def open(self, notebook: str, place: str = "lab/tree") -> None:
         """Open a notebook and wait until its kernel is ready: JupyterLab runs nothing before that."""
-        self.page.goto(f"{self.address}/lab/tree/{notebook}?reset")
+        self.page.goto(f"{self.address}/{place}/{notebook}?reset")
         self.page.wait_for_selector(CELL, timeout=90_000)
         self.wait_until_idle(notebook)
         self.page.wait_for_timeout(1_000)  # the page hears of its kernel a moment after the server

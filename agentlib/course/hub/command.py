@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentlib.course.check_command import say
 from agentlib.course.errors import HandoutError
 from agentlib.course.hub.handout import Handout, make_handout
 
@@ -25,7 +26,7 @@ def run_handout(arguments: argparse.Namespace) -> int:
     except (HandoutError, OSError) as problem:
         print(problem, file=sys.stderr)
         return 2
-    print(*_said(handout), sep="\n")
+    say("\n".join(_said(handout)))
     return 0
 
 
