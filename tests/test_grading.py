@@ -499,18 +499,32 @@ def in_parts(piece: str, count: int) -> bytes:
     return of_cells(more=f', "more": [{", ".join([piece] * count)}]')
 
 
+@pytest.fixture
+def few_parts(monkeypatch):
+    """Bounds that are sooner reached: how many parts, and how many values."""
+    monkeypatch.setattr("agentlib.course.grading.submission.MAX_PARTS", 10_000)
+    monkeypatch.setattr("agentlib.course.grading.submission.MAX_VALUES", 20_000)
+    return 10_000, 20_000
+
+
 @pytest.mark.parametrize("piece", ["[]", "{}", '{"a": []}'])
-def test_a_notebook_of_more_parts_than_somebody_wrote_is_refused(piece):
+def test_a_notebook_of_more_parts_than_somebody_wrote_is_refused(piece, few_parts):
     each = piece.count("[") + piece.count("{")
     around = 3  # the notebook, its cells and the list
-    assert refused(in_parts(piece, (MAX_PARTS - around) // each)) == ""
-    assert "more parts" in refused(in_parts(piece, (MAX_PARTS - around) // each + 1))
+    assert refused(in_parts(piece, (few_parts[0] - around) // each)) == ""
+    assert "more parts" in refused(in_parts(piece, (few_parts[0] - around) // each + 1))
+
+
+def test_the_bounds_of_a_notebook_are_a_million_parts_and_two_million_values():
+    assert (MAX_PARTS, MAX_VALUES) == (1_000_000, 2_000_000)
+    assert "more parts" in refused(in_parts("[]", MAX_PARTS))
+    assert "more parts" in refused(in_parts("1", MAX_VALUES + 10))
 
 
 @pytest.mark.parametrize("piece", ["1", '"[{,"'])
-def test_a_notebook_of_more_values_than_somebody_wrote_is_refused(piece):
-    assert refused(in_parts(piece, MAX_VALUES - 10)) == ""
-    assert "more parts" in refused(in_parts(piece, MAX_VALUES + 10))
+def test_a_notebook_of_more_values_than_somebody_wrote_is_refused(piece, few_parts):
+    assert refused(in_parts(piece, few_parts[1] - 10)) == ""
+    assert "more parts" in refused(in_parts(piece, few_parts[1] + 10))
 
 
 def test_what_stands_in_quotes_is_no_part():

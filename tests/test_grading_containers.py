@@ -199,9 +199,18 @@ while True:
 
 if WORKING:  # where Docker or Podman runs
 
+    def begun(backend, root) -> Child:
+        """Start a child; where the program is there and starts no container at all, it is not our fault."""
+        try:
+            return Child(backend, root, SHORT, time.monotonic() + 20)
+        except ChildEndedError as end:
+            if "OCI runtime" in str(end):
+                pytest.skip(f"{backend.name} starts no container here: {end}")
+            raise
+
     @pytest.mark.parametrize("backend", WORKING, ids=lambda backend: backend.name)
     def test_in_a_container_the_code_is_nobody_and_sees_nothing(backend, root):
-        child = Child(backend, root, SHORT, time.monotonic() + 20)
+        child = begun(backend, root)
         try:
             assert len(left(backend)) == 1
             source = "import ctypes, os\ndef f():\n    libc = ctypes.CDLL(None, use_errno=True)\n"
@@ -228,7 +237,7 @@ if WORKING:  # where Docker or Podman runs
 
     @pytest.mark.parametrize("backend", WORKING, ids=lambda backend: backend.name)
     def test_a_container_is_ended_by_name_though_its_code_never_ends(backend, root):
-        child = Child(backend, root, SHORT, time.monotonic() + 20)
+        child = begun(backend, root)
         request = {"do": "cells", "cells": [{"number": 1, "source": ENDLESS}], "functions": []}
         began = time.monotonic()
         with pytest.raises(ChildEndedError, match="ran too long"):
