@@ -245,6 +245,18 @@ def test_an_empty_clone_is_filled(course, tmp_path):
     git(tmp_path / "handout", "push", "-q")
 
 
+def test_what_the_teachers_git_ignores_everywhere_is_handed_out_all_the_same(course, update, tmp_path):
+    out, ignored = tmp_path / "handout", tmp_path / "ignored"
+    ignored.write_text("*.whl\n")
+    git(out, "config", "core.excludesFile", str(ignored))
+
+    def newer(course_dir, folder):
+        return wheel(course_dir, folder).rename(folder / "agentlib_course-9-py3-none-any.whl")
+
+    make_handout(out, course_dir=course, build=newer)
+    assert git(out, "ls-files", "*.whl") == "agentlib_course-9-py3-none-any.whl\n"
+
+
 # --- refusals
 
 

@@ -101,7 +101,15 @@ def test_a_program_that_gives_cells_other_ids_hides_nothing(handed_out):
     assert headings(handed_out, *[(f"x{name}", text) for name, text in NEW]) == ()
 
 
-BROKEN = ["", "[]", '{"cells": 3}', '{"cells": [{"source": 4}]}', "\x00", "[" * 9999]
+BROKEN = [
+    '{"cells": [{"source": "a", "id": [1]}]}',
+    "",
+    "[]",
+    '{"cells": 3}',
+    '{"cells": [{"source": 4}]}',
+    "\x00",
+    "[" * 9999,
+]
 
 
 @pytest.mark.parametrize("content", BROKEN, ids=range(len(BROKEN)))

@@ -161,7 +161,8 @@ def sources_of(notebook: Path) -> Sources:
 def _cells(notebook: Path) -> list[dict[str, Any]]:
     try:
         found = json.loads(notebook.read_bytes())
-        return [cell for cell in found["cells"] if isinstance(cell, dict) and _source(cell)]
+        cells = [cell for cell in found["cells"] if isinstance(cell, dict) and _source(cell)]
+        return [cell for cell in cells if isinstance(cell.get("id", ""), str)]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 

@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from agentlib._platform import HERE, Platform
-from agentlib.course.originals import changes_in_folder, course_folder
+from agentlib.course.originals import Change, changes_in_folder, course_folder
 from agentlib.labs import blue_mugs
 from agentlib.loop import run_agent
 
@@ -108,7 +109,9 @@ def self_check(
     findings = (_python(python), *packages, _one_run())
     if not platform.browser:
         folder = folder or course_folder()
-        changes = changes_in_folder(folder) if folder else []
+        changes: list[Change] = []
+        with suppress(OSError):  # a folder that cannot be read says nothing about what is missing here
+            changes = changes_in_folder(folder) if folder else []
         return SelfCheckReport(findings, notes=tuple(str(change) for change in changes))
     notes = (IN_A_BROWSER,) if platform.drive else (IN_A_BROWSER, NOT_KEPT)
     return SelfCheckReport(findings, REPAIR_PAGE, notes)

@@ -253,7 +253,10 @@ def _copy(out: Path, name: str, earlier: dict[str, dict[str, list[str]]]) -> Non
 
 def _commit(out: Path, course_dir: Path, kept: tuple[str, ...], is_new: bool) -> Handout:
     version = tomllib.loads((course_dir / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    _git(out, "add", "--all", "--force" if is_new else "--all")
+    _git(out, "add", "--all")
+    # Also what the teacher's git ignores everywhere, such as all wheels.
+    names = [name for name in [*_state(out)["files"], COPY] if (out / name).exists()]
+    _git(out, "add", "--force", *names)
     lines = _git(out, "diff", "--cached", "--name-only", "--no-renames").splitlines()
     changed = tuple(name for name in lines if not PurePosixPath(name).is_relative_to(COPY))
     commit = ""
