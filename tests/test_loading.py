@@ -113,10 +113,10 @@ def declared(pyproject: dict) -> set[str]:
 
 def test_every_package_that_agentlib_imports_is_declared():
     known = declared(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")))
-    # These come with ipywidgets, nbgrader, matplotlib, nbconvert, Jinja2 and JupyterLab, and with Python in a
-    # browser.
-    known |= {"bs4", "ipython", "markupsafe", "nbformat", "packaging", "pil", "pyodide", "pyodide_js"}
-    known |= {"traitlets"}
+    # These come with ipywidgets, nbgrader, matplotlib, nbconvert, Jinja2, JupyterLab and opentelemetry-sdk,
+    # and with Python in a browser.
+    known |= {"bs4", "ipython", "markupsafe", "nbformat", "opentelemetry", "packaging", "pil", "pyodide"}
+    known |= {"pyodide_js", "traitlets"}
     used = {
         name.split(".")[0]
         for path, source in sources().items()

@@ -12,7 +12,7 @@ from nbformat import v4
 from agentlib import run_agent
 from agentlib.course import final_test
 from agentlib.course.errors import SiteError
-from agentlib.course.site.edited import answer_edited, edit_request
+from agentlib.course.site.edited import answer_edited, edit_request, repair_request
 from agentlib.course.site.links import Links, page_of
 from agentlib.course.site.read_pages import Neighbour, lab_words, read_page, rendered, slug_of
 from agentlib.course.site.run_notebooks import run_notebooks
@@ -95,13 +95,13 @@ def test_what_needs_python_is_named_in_words(tmp_path):
         "plot": lab_words(widget_parts(*state_of(plot.box))),
         "playground": lab_words(widget_parts(*state_of(playground("blue_mugs").box))),
         "a run": lab_words(widget_parts(*state_of(tracer(run).widget))),
-        "final test": lab_words(widget_parts(*state_of(final_test(3, folder=tmp_path).box))),
+        "final test": lab_words(widget_parts(*state_of(final_test(3, folder=tmp_path).box))),  # in the page
     }
     assert words == {
         "plot": "You can move `n, calls`",
         "playground": "You can choose `lab`, `question`, `model` and `guard` and move `max_steps`",
         "a run": "",
-        "final test": "You can have a repair checked",
+        "final test": "",
     }
 
 
@@ -396,3 +396,22 @@ def test_a_loop_that_the_cells_do_not_name_is_not_said_to_have_run(request_of_re
     cells = ["from agentlib.labs import blue_mugs", "from agentlib.views import tracer", "tracer(print)"]
     cells[2] = "from agentlib import run_agent\ntracer(run_agent(blue_mugs.model(), blue_mugs.TOOLS, 'g'))"
     assert "cannot be changed here" in edited(request_of_reader, cells=cells)["problem"]
+
+
+def test_a_repair_is_checked_in_the_worker(tmp_path):
+    cells = ["from agentlib.course import final_test, progress", "SEED = 3", "final_test(SEED)", "progress()"]
+    made = final_test(3, folder=tmp_path)
+    (part,) = widget_parts(*state_of(made.box)).parts
+    request = repair_request(cells[:3], part.values["questions"])
+    assert request == {"cells": cells[:3]}
+    place = next(number for number, one in enumerate(made.questions) if one.repair)
+    repair = made.questions[place].repair
+    right = edited({**request, "lines": []}, repair.text, question=place, line=repair.line, tried=2)
+    assert right == {"said": "", "done": True}
+    wrong = [edited(request, "no Python", question=place, line=1, tried=tried) for tried in (0, 1, 2)]
+    assert all(one["said"] for one in wrong)
+    assert [one["done"] for one in wrong] == [False, False, True]
+
+
+def test_a_quiz_without_repairs_asks_for_no_python():
+    assert repair_request(["x"], [{"repair": None}]) is None

@@ -214,10 +214,11 @@ def test_a_prediction_opens_what_came_out_and_its_first_choice_counts(opened):
     page = opened.go("lessons/02_blue_mugs.html")
     asked = page.locator('[data-predict="02 entries"]')
     came = page.locator('[data-predicted="02 entries"]')
-    assert not came.evaluate("element => element.open")
+    assert came.evaluate("element => element.matches('details:not([open])')")
     asked.get_by_role("button", name="7").click()
     assert came.evaluate("element => element.open")
     assert came.locator("p").first.inner_text() == "It is 8; you predicted 7."
+    assert asked.locator(".agentlib-verdict").inner_text().startswith("Noted. What came out is shown")
     asked.get_by_role("button", name="8").click()
     assert came.locator("p").first.inner_text() == "It is 8; you predicted 7."
     page.reload()
@@ -241,12 +242,37 @@ def test_a_lesson_plays_all_its_parts_without_an_error(reader, name):
         assert int(str(players.nth(number).get_attribute("data-frame"))) > 1  # several runs go by step
 
 
-def test_a_repair_says_that_it_is_checked_in_the_lab(opened):
+def test_a_repair_is_checked_by_running_the_line(opened):
     page = opened.go("lessons/15_final_test.html")
-    repair = page.locator("fieldset", has_text="Line to change").first
-    repair.get_by_role("combobox").select_option("1")
-    repair.get_by_role("button", name="Check the line").click()
-    assert "works in the lab" in page.locator(".agentlib-quiz [role=alert]").inner_text()
+    parts = json.loads(str(soup_of("lessons/15_final_test.html").find(id="parts").string))
+    questions = parts[0]["values"]["questions"]
+    place = next(number for number, one in enumerate(questions) if one["repair"])
+    repair = page.locator(".agentlib-quiz fieldset").nth(place)
+
+    def check(text: str) -> None:
+        repair.get_by_role("combobox").select_option(str(questions[place]["repair"]["line"]))
+        repair.get_by_role("textbox").fill(text)
+        repair.get_by_role("button", name="Check the line").click()
+
+    check("this is no Python")
+    repair.locator(".agentlib-verdict", has_text="Not yet.").wait_for(timeout=90_000)
+    check(questions[place]["repair"]["text"])
+    repair.locator(".agentlib-verdict", has_text="Right.").wait_for(timeout=30_000)
+    page.get_by_text("1 of 15 answered, 1 right so far").wait_for()
+
+
+NO_STORAGE = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };"
+
+
+def test_where_nothing_can_be_kept_it_is_said_and_all_goes_on(opened):
+    opened.context.add_init_script(NO_STORAGE)
+    page = opened.go("lessons/02_blue_mugs.html")
+    asked = page.locator('[data-predict="02 entries"]')
+    asked.get_by_role("button", name="7").click()
+    assert "lost when you leave it" in asked.locator("[role=alert]").inner_text()
+    assert page.locator('[data-predicted="02 entries"] p').first.inner_text() == "It is 8; you predicted 7."
+    page.get_by_role("button", name="Dark theme").click()
+    assert page.get_by_role("button", name="Light theme").is_visible()
 
 
 # --- a loop that a reader changes ---------------------------------------------------------------------
@@ -267,9 +293,9 @@ def steps_of(timelines: list[dict[str, Any]]) -> list[list[tuple[int, str, int |
 def test_the_loop_of_each_player_runs_alone_as_it_did_in_its_lesson(name):
     parts = json.loads(str(soup_of(f"lessons/{name}.html").find(id="parts").string))
     for part in parts:
-        if part["kind"] == "player" and part["edit"]:
-            text = "\n".join(part["edit"]["lines"])
-            came = json.loads(answer_edited(json.dumps({**part["edit"], "text": text})))
+        if part["kind"] == "player" and part["ask"]:
+            text = "\n".join(part["ask"]["lines"])
+            came = json.loads(answer_edited(json.dumps({**part["ask"], "text": text})))
             assert came.get("problem", "") == ""
             assert steps_of(came["timelines"]) == steps_of(part["values"]["timelines"])
 

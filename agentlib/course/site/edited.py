@@ -1,7 +1,7 @@
-"""A lesson's player with the reader's own text of its loop: which cells it takes, and what then plays.
+"""What a page to read asks Python for: a player with the reader's own loop, and the check of a repair.
 
-The builder picks the cells of a lesson that a player needs. In the page's worker they run with the reader's
-loop in the place of the lesson's. Everything goes in and out as JSON, and nothing is kept.
+The builder picks the cells of a lesson that a player or a quiz needs. In the page's worker they run, with the
+reader's loop in the place of the lesson's. Everything goes in and out as JSON, and nothing is kept.
 """
 
 import ast
@@ -18,11 +18,12 @@ from agentlib.course.running.runner import Counter, RunEnded, TimeLimit
 from agentlib.course.site.live import PLACE, LoopTextError, loop_of
 from agentlib.messages import short
 from agentlib.views.describe import visible
+from agentlib.views.quiz import REPAIR_TRIES
 from agentlib.views.tracer import Tracer
 from agentlib.views.tracer.page import page_values
 from agentlib.watch.source import Source
 
-__all__ = ["CELL_SECONDS", "answer_edited", "edit_request"]
+__all__ = ["CELL_SECONDS", "answer_edited", "edit_request", "repair_request"]
 
 CELL_SECONDS = 15.0
 """Each cell has so long. A watched loop that does not end is ended before."""
@@ -45,6 +46,11 @@ def edit_request(cells: Sequence[str], timelines: Sequence[Mapping[str, Any]]) -
         return {"cells": needed_cells(cells), "lines": lines}
     except SyntaxError:  # a cell that only a notebook understands
         return None
+
+
+def repair_request(cells: Sequence[str], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Give what it takes to check the repairs of a quiz; None = it asks for none."""
+    return {"cells": needed_cells(cells)} if any(one["repair"] for one in questions) else None
 
 
 def needed_cells(cells: Sequence[str]) -> list[str]:
@@ -85,32 +91,49 @@ def _made(statements: Sequence[ast.stmt]) -> Iterator[str]:
 
 
 def answer_edited(wanted: str, now: Callable[[float], None] | None = None) -> str:
-    """Run the cells with the reader's loop, and give what plays; "problem" says what is wrong.
+    """Do what the page asks for; JSON both ways, and "problem" says what is wrong.
 
     now: told before each cell how many seconds it may take.
     """
     request: dict[str, Any] = json.loads(wanted)
+    does = _mended if "question" in request else _with_the_readers_loop
     try:
-        return json.dumps(_answer_edited(request, now))
+        return json.dumps(does(request, now or (lambda seconds: None)))
     except LoopTextError as problem:
         return json.dumps({"problem": str(problem), "line": problem.line})
 
 
-def _answer_edited(request: Mapping[str, Any], now: Callable[[float], None] | None) -> dict[str, Any]:
+def _with_the_readers_loop(request: Mapping[str, Any], now: Callable[[float], None]) -> dict[str, Any]:
     exchange = _Exchange(request["lines"], request["text"])
-    names: dict[str, Any] = {"__name__": "__main__"}
-    shown: Any = None
-    for number, cell in enumerate(request["cells"], start=1):
-        if now is not None:
-            now(CELL_SECONDS)
-        shown = _run_cell(cell, f"<cell {number}>", names, exchange)
+    shown = _run_cells(request["cells"], now, exchange.look)
     if exchange.own is None or not isinstance(shown, Tracer):
         raise LoopTextError("This loop cannot be changed here. It can in the lab.")
     return page_values(shown.traces, label="Your loop")
 
 
-def _run_cell(cell: str, place: str, names: dict[str, Any], exchange: "_Exchange") -> Any:
-    """Run a cell and give its last value. After each statement the reader's loop takes its place."""
+def _mended(request: Mapping[str, Any], now: Callable[[float], None]) -> dict[str, Any]:
+    """Check a line of a repair. tried: how often it was checked before."""
+    quiz = _run_cells(request["cells"], now)
+    now(CELL_SECONDS)
+    said = quiz.mend(request["question"], request["line"], request["text"])
+    return {"said": said, "done": not said or request["tried"] + 1 >= REPAIR_TRIES}
+
+
+def _run_cells(
+    cells: Sequence[str],
+    now: Callable[[float], None],
+    look: Callable[[dict[str, Any]], None] = lambda names: None,
+) -> Any:
+    """Run cells in one memory, and give the last value. look: called with the names after each statement."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    shown: Any = None
+    for number, cell in enumerate(cells, start=1):
+        now(CELL_SECONDS)
+        shown = _run_cell(cell, f"<cell {number}>", names, look)
+    return shown
+
+
+def _run_cell(cell: str, place: str, names: dict[str, Any], look: Callable[[dict[str, Any]], None]) -> Any:
     linecache.cache[place] = (len(cell), None, cell.splitlines(keepends=True), place)
     shown: list[Any] = []
 
@@ -120,7 +143,7 @@ def _run_cell(cell: str, place: str, names: dict[str, Any], exchange: "_Exchange
                 shown[:] = [eval(compile(ast.Expression(statement.value), place, "eval"), names)]
             else:
                 exec(compile(ast.Module([statement], []), place, "exec"), names)
-                exchange.look(names)
+                look(names)
 
     try:
         with contextlib.redirect_stdout(Counter()):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from agentlib.course.site.edited import edit_request
+from agentlib.course.site.edited import edit_request, repair_request
 from agentlib.course.site.links import Links, page_of
 from agentlib.course.site.run_notebooks import run_notebooks
 from agentlib.course.site.widgets import STATE, VIEW, PagePart, WidgetParts, widget_parts
@@ -80,13 +80,16 @@ def rendered(notebook: Any, source: str, links: Links) -> ReadPage:
             if model_id is not None:
                 shown = widget_parts(states, model_id)
                 widgets[model_id] = _places(shown, len(parts), cell.id, names.get("predict", ""), lab)
-                parts += [_editable(part, sources) for part in shown.parts]
+                parts += [_asking(part, sources) for part in shown.parts]
     resources = {"widgets": widgets, "predicted": predicted}
     return _page(source, _cells_html(notebook, resources), links, parts)
 
 
-def _editable(part: PagePart, sources: Sequence[str]) -> PagePart:
-    return replace(part, edit=edit_request(sources, part.values.get("timelines", ())))
+def _asking(part: PagePart, sources: Sequence[str]) -> PagePart:
+    """Add what the page has to ask Python for when something of the part is changed."""
+    if part.kind == "player":
+        return replace(part, ask=edit_request(sources, part.values["timelines"]))
+    return replace(part, ask=repair_request(sources, part.values["questions"]))
 
 
 def _places(shown: WidgetParts, first: int, cell: str, prediction: str, lab: str) -> Html:
@@ -113,8 +116,6 @@ def lab_words(shown: WidgetParts) -> str:
         verbs.append(f"move {joined([f'`{name}`' for name in shown.moves])}")
     if shown.asks_what_if:
         verbs.append("change a reply or a result (What if?)")
-    if any(one.get("repair") for part in shown.parts for one in part.values.get("questions", ())):
-        verbs.append("have a repair checked")
     return f"You can {joined(verbs)}" if verbs else ""
 
 

@@ -26,13 +26,13 @@ OF_JUPYTER = ("layout", "tabbable", "tooltip")
 class PagePart:
     """One widget that plays on a page.
 
-    kind: "player" or "quiz". values: what its JavaScript asks for. edit: what it takes to run its loop as a
-    reader changes it; None = it cannot be changed on the page.
+    kind: "player" or "quiz". values: what its JavaScript asks for. ask: what Python has to know to run its
+    loop as a reader changes it, or to check a repair; None = it plays without Python.
     """
 
     kind: str
     values: dict[str, Any]
-    edit: dict[str, Any] | None = None
+    ask: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ class ChoicePart extends QuestionPart {
   fill(at, quiz) {
     this.right = this.question.choices.findIndex((choice) => choice.right);
     this.predicts = this.right < 0; // what comes out is seen elsewhere
+    this.noted = quiz.model.get("closing") || "Now run the cell that shows it.";
     this.twice = quiz.model.get("tries") > 1 && this.question.choices.length > 2;
     this.buttons = this.question.choices.map((choice, place) => {
       const button = make("button", { type: "button", [GUARD]: "true" }, ...parts(choice.text));
@@ -72,7 +73,7 @@ class ChoicePart extends QuestionPart {
       if (mark) button.append(make("strong", { class: "agentlib-mark" }, mark));
     });
     if (picked < 0) return this.verdict.replaceChildren();
-    if (this.predicts) return this.verdict.replaceChildren(make("p", {}, strong("Noted. "), "Now run the cell that shows it."));
+    if (this.predicts) return this.verdict.replaceChildren(make("p", {}, strong("Noted. "), this.noted));
     if (this.open) {
       const words = `There is a second try: ${this.question.choices.length - 1} choices are left.`;
       return this.verdict.replaceChildren(make("p", {}, strong("Not this one. "), words));

@@ -6,7 +6,8 @@ import quiz from "./quiz.js";
 
 const KEPT = "agentlib-read-";
 const page = document.body.dataset.page;
-const NO_PYTHON = "A repair is checked by running the code with your line. That works in the lab, where Python runs.";
+const LOST = "This browser keeps nothing more for this page: what you choose and write here is lost when you leave it or load it anew.";
+const NO_PART = "A part of this page did not come, so nothing runs here now. Check the network and try again.";
 
 // --- what is kept in this browser -----------------------------------------------------------------------
 
@@ -18,10 +19,14 @@ function kept(name) {
   }
 }
 
+// Gives what is to be said: nothing if it was kept.
 function keep(name, value) {
   try {
     localStorage.setItem(KEPT + name, JSON.stringify(value));
-  } catch { /* it holds until the page is left */ }
+    return "";
+  } catch {
+    return LOST;
+  }
 }
 
 function forget(name) {
@@ -37,13 +42,25 @@ function restore(model, name) {
   const before = kept(name);
   const asked = JSON.stringify(model.get("questions"));
   if (before?.asked === asked) for (const key of ["picked", "first"]) model.values[key] = before[key];
-  const save = () => keep(name, { asked, picked: model.get("picked"), first: model.get("first") });
+  const save = () => model.set("problem", keep(name, { asked, picked: model.get("picked"), first: model.get("first") }));
   model.on("change:picked", save);
 }
 
-function answers(model) {
+// A repair is checked by Python, which runs the code with the line.
+function answers(model, repair) {
   model.on("change:turn", () => { model.values.heard = model.get("turn"); }); // there is no kernel to wait for
-  model.on("change:attempt", () => model.set("problem", NO_PYTHON));
+  model.on("change:attempt", async () => {
+    const { question, line, text } = model.get("attempt");
+    const tried = model.get("repairs")[question]?.tried ?? 0;
+    model.set("problem", python?.state === "ready" ? "" : "Python is being loaded; your line is checked as soon as it is there.");
+    const worker = await loadPython().catch(() => null);
+    const answer = await worker?.ask({ ...repair, question, line, text, tried }, LIMIT_SECONDS, LATE) ?? { problem: NO_PART };
+    model.set("problem", answer.problem ?? "");
+    if (answer.problem) return;
+    const changed = (name, value) => model.set(name, model.get(name).map((old, at) => (at === question ? value : old)));
+    changed("repairs", { tried: tried + 1, line, text, said: answer.said });
+    if (answer.done) changed("picked", answer.said ? 0 : 1);
+  });
 }
 
 // The guess that was made first counts: what came out is known from then on.
@@ -51,8 +68,9 @@ function predicts(model, name) {
   model.values.closing = "What came out is shown where the next cell ends.";
   const shown = document.querySelector(`[data-predicted="${CSS.escape(name)}"]`);
   const texts = model.get("questions")[0].choices.map((choice) => choice.text);
+  let guess = kept(`guess-${name}`);
   const tell = () => {
-    const guess = kept(`guess-${name}`) ?? texts[model.get("picked")[0]];
+    guess ??= texts[model.get("picked")[0]];
     if (guess === undefined || !shown) return;
     keep(`guess-${name}`, guess);
     if (shown.matches("details")) shown.open = true;
@@ -113,20 +131,25 @@ class LoopForm {
       if (state === "ready" && !this.status.classList.contains("wrong")) this.say("Python is ready: run your loop.");
       if (state === "missing") this.say(`Loops do not run here now. ${words} Press Run my loop to try again.`, true);
     });
-    this.area.addEventListener("input", () => keep(`loop-${this.name}`, this.area.value));
+    this.area.addEventListener("input", () => this.keep(this.area.value));
     this.say("Python is being loaded; you can change the loop meanwhile.");
     try {
       const { editorFor } = await import("./editor.js");
-      this.field = editorFor(this.area, (text) => keep(`loop-${this.name}`, text), { run: () => this.run(), runWords: "runs your loop" });
+      this.field = editorFor(this.area, (text) => this.keep(text), { run: () => this.run(), runWords: "runs your loop" });
     } catch { /* the plain field does it */ }
     await this.load();
+  }
+
+  keep(text) {
+    const lost = keep(`loop-${this.name}`, text);
+    if (lost) this.say(lost, true);
   }
 
   async load() {
     try {
       return await loadPython();
     } catch {
-      this.say("A part of this page did not come, so loops do not run here now. Check the network and press Run my loop to try again.", true);
+      this.say(NO_PART, true);
       return null;
     }
   }
@@ -168,15 +191,15 @@ function make(tag, attributes = {}, ...children) {
 
 // --- the parts ------------------------------------------------------------------------------------------
 
-function play(place, { kind, values, edit }) {
+function play(place, { kind, values, ask }) {
   const model = new PageModel(values);
   const { cell, predict } = place.dataset;
   if (kind === "player") {
     player.render({ model, el: place });
-    if (edit) place.append(new LoopForm(model, edit, `${page}-${place.dataset.part}`).element);
+    if (ask) place.append(new LoopForm(model, ask, `${page}-${place.dataset.part}`).element);
   } else {
     restore(model, `${page}-${cell}`);
-    answers(model);
+    answers(model, ask);
     if (predict) predicts(model, predict);
     quiz.render({ model, el: place });
   }
