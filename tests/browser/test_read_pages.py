@@ -300,6 +300,36 @@ def test_the_loop_of_each_player_runs_alone_as_it_did_in_its_lesson(name):
             assert steps_of(came["timelines"]) == steps_of(part["values"]["timelines"])
 
 
+def test_the_page_s_python_has_what_the_cells_of_each_player_and_quiz_import(opened):
+    """All of them in one worker; natively there is more to import."""
+    asked = [
+        {**part["ask"], "text": "\n".join(part["ask"]["lines"])}
+        if part["kind"] == "player"
+        else {**part["ask"], "question": number, "line": 1, "text": "", "tried": 0}
+        for name in LESSONS
+        for part in json.loads(str(soup_of(f"lessons/{name}.html").find(id="parts").string))
+        if part["ask"]
+        for number in [
+            next((at for at, one in enumerate(part["values"].get("questions", [])) if one["repair"]), 0)
+        ]
+    ]
+    page = opened.go("lessons/02_blue_mugs.html")
+    problems = page.evaluate(
+        """async (asked) => {
+          const { Python } = await import("/python.js");
+          const python = new Python("agentlib.course.site.edited.answer_edited", () => {});
+          const found = [];
+          for (const request of asked) {
+            found.push((await python.ask(request, 60, () => "late")).problem ?? "");
+          }
+          return found;
+        }""",
+        asked,
+    )
+    assert problems == [""] * len(asked)
+    assert len(asked) > 10
+
+
 def test_a_changed_loop_plays_a_broken_one_says_why_and_an_endless_one_ends(opened):
     page = opened.go("lessons/02_blue_mugs.html")
     part = page.locator(".part.player").first

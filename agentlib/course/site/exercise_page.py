@@ -104,7 +104,7 @@ def _make_editor(soup: Any, box: Any, cell: dict[str, Any], place: int, kind: st
         shown = None
     if kind == "try":
         run = '<p class="row"><button type="button" class="run-cell">Run this cell</button></p>'
-        outputs = '<div class="came" role="region" aria-label="What came out"></div>'
+        outputs = '<div class="came" role="group" aria-label="What came out"></div>'
         area.insert_after(_fragment(soup, run + outputs))
         if shown is not None:
             box.find(class_="came").append(shown.extract())

@@ -36,7 +36,7 @@ HOST = f"https://cdn.jsdelivr.net/pyodide/v{VERSION}/full/"
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 PLOTS = "matplotlib"
 COURSE = "agentlib-course"
-NEEDED_TO_RUN = ("platformdirs", "pydantic", "pydantic-core", "typing-extensions")
+NEEDED_TO_RUN = ("platformdirs", "pydantic", "pydantic-core", "tqdm", "typing-extensions")
 
 
 def fetch_pyodide(folder: Path) -> None:
