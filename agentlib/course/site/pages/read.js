@@ -103,6 +103,7 @@ class LoopForm {
   // model: the player's. edit: the cells that it takes, and the lines of the loop as it was. name: of the player.
   constructor(model, edit, name) {
     Object.assign(this, { model, edit, name });
+    const loop = edit.lines.map((line) => /^def (\w+)/.exec(line)?.[1]).find(Boolean); // several may play
     this.original = edit.lines.join("\n") + "\n";
     this.first = { timelines: model.get("timelines"), frame: model.get("frame") };
     this.area = make("textarea", { id: `loop-${name}`, rows: String(Math.min(30, edit.lines.length + 2)), spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
@@ -112,7 +113,7 @@ class LoopForm {
     const again = make("button", { type: "button" }, "Begin again");
     run.addEventListener("click", () => this.run());
     again.addEventListener("click", () => this.begin());
-    this.element = make("details", { class: "edit" }, make("summary", {}, "Edit this loop"),
+    this.element = make("details", { class: "edit" }, make("summary", {}, "Edit this loop: ", make("code", {}, loop)),
       make("label", { for: this.area.id }, "The loop, in Python"), this.area, make("p", { class: "row" }, run, again), this.status);
     this.element.addEventListener("toggle", () => this.open(), { once: true });
   }
