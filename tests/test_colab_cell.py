@@ -1,6 +1,7 @@
 """The cell of lesson 00 that installs the course on Google Colab: there alone, from the one address."""
 
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -35,7 +36,7 @@ class Shell:
 
 def run(address=""):
     shell = Shell()
-    text = source()[0].replace('REPOSITORY = ""', f'REPOSITORY = "{address}"')
+    text = re.sub('REPOSITORY = "[^"]*"', f'REPOSITORY = "{address}"', source()[0])
     exec(text, {"get_ipython": lambda: shell})
     return shell.asked
 
@@ -73,11 +74,17 @@ def test_on_colab_without_an_address_it_says_what_to_put_there(colab, capsys):
 
 def test_the_address_comes_from_pyproject_alone(tmp_path):
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert tomllib.loads(text)["project"]["urls"] == {}  # as long as the course has no home
+    known = tomllib.loads(text)["project"]["urls"].get("Repository", "")
+    assert f'REPOSITORY = "{known}"' in source()[0]
     for name in ("README.md", "notebooks", "solutions"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "pyproject.toml").write_text(
-        text.replace("[project.urls]", '[project.urls]\nRepository = "https://example.org/c.git"'), "utf-8"
+        re.sub(
+            r"\[project.urls\](\nRepository.*)?",
+            '[project.urls]\nRepository = "https://example.org/c.git"',
+            text,
+        ),
+        "utf-8",
     )
     made = {path.name: content for path, content in made_by_spec(tmp_path)}
     cells = json.loads(made[START.name])["cells"]

@@ -131,6 +131,13 @@ def test_a_notebook_is_written_as_jupyterlab_saves_it(made):
         assert nbformat.writes(nbformat.reads(text, as_version=4)) + "\n" == text, path
 
 
+def test_an_exercise_says_how_to_begin_anew_where_no_environment_is_called_venv(made):
+    for path in (made / "exercises").iterdir():
+        text = path.read_text("utf-8")
+        assert f"`%run -m agentlib reset {path.name[:4]}`" in text
+        assert ".venv" not in text
+
+
 def test_the_requirements_install_the_course_from_the_handout_and_nothing_for_tests(made):
     lines = (made / "requirements.txt").read_text().splitlines()
     assert lines[-1] == f"./{WHEEL}"

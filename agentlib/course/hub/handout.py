@@ -31,6 +31,12 @@ GIT_FILES = {
 }
 PACKAGE_LINK = re.compile(r"\]\(\.\./agentlib/([^)#\s]+)")
 SOLUTION_LINK = re.compile(r"\[([^\]]*)\]\(\.\./solutions/[^)]*\)")
+# How an exercise says to begin anew; a hub has no folder .venv, and this runs anywhere.
+RESET = re.compile(
+    r"type in a terminal, in the folder of the course: `\.venv/bin/python -m agentlib reset (ex\d+)` "
+    r"\(on Windows `[^`]*`\)"
+)
+RESET_IN_A_CELL = r"close this notebook, and run a cell `%run -m agentlib reset \1` in another one"
 Files = dict[str, bytes]
 
 
@@ -161,6 +167,7 @@ def _relinked(content: bytes, name: str, linked: set[str]) -> bytes:
 def _relinked_text(text: str, linked: set[str]) -> str:
     linked |= set(PACKAGE_LINK.findall(text))
     text = PACKAGE_LINK.sub(rf"](../{TO_READ}/\1", text)
+    text = RESET.sub(RESET_IN_A_CELL, text)
     return SOLUTION_LINK.sub(r"\1 (your teacher has it)", text)
 
 
