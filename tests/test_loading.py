@@ -116,7 +116,7 @@ def test_every_package_that_agentlib_imports_is_declared():
     # These come with ipywidgets, nbgrader, matplotlib, nbconvert, Jinja2, JupyterLab and opentelemetry-sdk,
     # and with Python in a browser.
     known |= {"bs4", "ipython", "markupsafe", "nbformat", "opentelemetry", "packaging", "pil", "pyodide"}
-    known |= {"pyodide_js", "traitlets"}
+    known |= {"js", "pyodide_js", "traitlets"}
     used = {
         name.split(".")[0]
         for path, source in sources().items()

@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from agentlib._platform import HERE, Platform
+from agentlib.course.newer import newer_on_site, site_file
 from agentlib.course.originals import Change, changes_in_folder, course_folder
 from agentlib.labs import blue_mugs
 from agentlib.loop import run_agent
@@ -113,8 +114,8 @@ def self_check(
         with suppress(OSError):  # a folder that cannot be read says nothing about what is missing here
             changes = changes_in_folder(folder) if folder else []
         return SelfCheckReport(findings, notes=tuple(str(change) for change in changes))
-    notes = (IN_A_BROWSER,) if platform.drive else (IN_A_BROWSER, NOT_KEPT)
-    return SelfCheckReport(findings, REPAIR_PAGE, notes)
+    notes = newer_on_site(platform.drive, site_file) if platform.drive else [NOT_KEPT]
+    return SelfCheckReport(findings, REPAIR_PAGE, (IN_A_BROWSER, *notes))
 
 
 def _python(python: tuple[int, int]) -> Finding:

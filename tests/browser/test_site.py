@@ -13,6 +13,7 @@ import pytest
 
 from agentlib.course.exercises import find_exercise
 from tests.browser.site import AXE, FILES, NO_AXE, Watched, needs_site, violations
+from tests.browser.twelve import TWELVE, cells_of, specimen_of
 
 ROOT = Path(__file__).parent.parent.parent
 LESSONS = sorted(path.name for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
@@ -246,6 +247,24 @@ def test_every_solution_has_full_points(lab_page, name):
     assert points == "10\n"
 
 
+@pytest.mark.parametrize(("number", "wrong"), TWELVE)
+def test_a_wrong_one_gets_its_hint(lab_page, number, wrong):
+    page, exercise = lab_page.page, find_exercise(number)
+    execute(page, "%reset -f")
+    for text in cells_of(number, wrong).values():
+        execute(page, text)
+    functions = ", ".join(exercise.functions)
+    said = execute(page, f"from agentlib.course import check\nprint(check({number!r}, {functions}).text())")
+    specimen = specimen_of(number, wrong)
+    wanted = next(one.wanted for one in exercise.criteria if one.id == specimen.criterion)
+    said = " ".join(said.split())
+    assert (
+        f"Next, part {[one.id for one in exercise.criteria].index(specimen.criterion) + 1}: {wanted}" in said
+    )
+    assert specimen.named in said
+    assert "hint: " in said
+
+
 ENDLESS = {
     "while True": "while True: pass",
     "a bare except": "while True:\n        try:\n            while True: pass\n        except: pass",
@@ -324,15 +343,51 @@ q = quiz("02_blue_mugs")
 
 @pytest.fixture(scope="module")
 def opened_again(lab_page: Watched, address: str) -> Any:
-    """The lab, left after a quiz was answered and opened at another lesson, with a new kernel."""
-    execute(lab_page.page, f"{QUIZ}q.pick([one.right for one in q.questions])")
-    lab_page.page.wait_for_timeout(2_000)  # the browser writes a moment later
+    """The lab, left after a quiz was answered and a notebook edited, and opened at another lesson."""
+    page = lab_page.page
+    execute(page, f"{QUIZ}q.pick([one.right for one in q.questions])")
+    page.evaluate(EDIT_AND_SAVE)
+    page.wait_for_timeout(2_000)  # the browser writes a moment later
     open_lab(lab_page.page, address, "notebooks/02_blue_mugs.ipynb")
     return lab_page.page
 
 
 def test_what_was_answered_is_there_when_the_lab_is_opened_again(opened_again):
     assert execute(opened_again, f"{QUIZ}print(q.passed, data_folder())") == "True /drive/.agentlib\n"
+
+
+EDIT_AND_SAVE = """async () => {
+  const notebook = jupyterapp.shell.currentWidget;
+  notebook.content.widgets[0].model.sharedModel.setSource("# mine");
+  await notebook.context.save();
+}"""
+READ_00 = """import json
+path = "/drive/notebooks/00_start_here.ipynb"
+notebook = json.load(open(path, encoding="utf-8"))
+"""
+
+
+def test_an_edited_notebook_is_there_and_a_newer_one_of_the_site_is_spoken_of(opened_again, address):
+    page = opened_again
+    assert execute(page, f"{READ_00}print(''.join(notebook['cells'][0]['source']))") == "# mine\n"
+    look = "from agentlib.course import self_check\nprint(self_check())"
+    assert "the site has a newer one" not in execute(page, look)
+    page.context.route("**/stamps.json", lambda route: route.fulfill(json=OTHER_STAMPS))
+    assert "notebooks/00_start_here.ipynb: the site has a newer one than your copy" in execute(page, look)
+    page.context.unroute("**/stamps.json")
+    assert execute(page, f"{READ_00}print(''.join(notebook['cells'][0]['source']))") == "# mine\n"
+    # As the sentence says: when it has another name, the site's own is there under the old one.
+    page.evaluate(
+        "jupyterapp.serviceManager.contents.rename('notebooks/00_start_here.ipynb', 'notebooks/mine.ipynb')"
+    )
+    assert execute(page, f"{READ_00}print(''.join(notebook['cells'][0]['source'])[:3])") != "# m\n"
+    assert execute(page, READ_00.replace("00_start_here", "mine") + "print(notebook['cells'][0]['source'])")
+
+
+OTHER_STAMPS = {
+    "notebooks/00_start_here.ipynb": ["another", 1],
+    "notebooks/01_the_loop.ipynb": ["another", 1],
+}
 
 
 def test_the_player_of_a_lesson_steps_runs_again_and_forks(opened_again):

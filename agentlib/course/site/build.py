@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentlib.course.errors import SiteError
+from agentlib.course.newer import STAMPS_FILE, stamp_notebooks
 from agentlib.course.site.exercise_page import write_exercise_pages
 from agentlib.course.site.pyodide import (
     CORE,
@@ -130,6 +131,7 @@ def _build(
         for name in CORE:
             shutil.copyfile(pyodide / name, core / name)
     copy_files(course_dir, source / "files", solutions)
+    stamps = stamp_notebooks(source / "files")
     _write_settings(source)
     _jupyterlite(source, site)
     _keep_extensions(site)
@@ -157,6 +159,7 @@ def _build(
     (locked / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
     (locked / "start-lock.json").write_text(json.dumps(light_lock(lock)), encoding="utf-8")
     write_start_page(site, course_dir)
+    (site / STAMPS_FILE).write_text(json.dumps(stamps), encoding="utf-8")
     lost = write_read_pages(site, course_dir)
     write_exercise_pages(site)
     return plots, (*notes, *lost)
