@@ -249,7 +249,8 @@ class RunState:
         return read_reply(raw, progress.steps)
 
     def _request(self) -> ModelRequest:
-        left = None if self.deadline is None else max(0.0, self.deadline - self.progress.seconds)
+        # Just before, the limit itself has looked at the clock.
+        left = None if self.deadline is None else max(0.0, self.deadline - self.progress.seconds_read)
         return ModelRequest(not self.closing, left, self._noted, self.replies)
 
     def _noted(self, event: Event) -> None:

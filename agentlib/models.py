@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentlib.errors import ReplayError, ScriptExhausted
-from agentlib.messages import Entry, ModelFunction, ModelRequest, ask, call_model, is_reply
+from agentlib.messages import Entry, ModelFunction, ModelRequest, ask, call_model
 
 if TYPE_CHECKING:
     import random
@@ -20,8 +20,8 @@ __all__ = ["LoopingModel", "NoisyModel", "RecordingModel", "ReplayModel", "RuleM
 class ScriptedModel:
     """Gives the replies of a script, one a call, whatever the history says.
 
-    replies: in order. A fresh model that is asked in the middle of a run (see `agentlib.resume`) goes on with
-    the reply behind those that the history holds.
+    replies: in order. A fresh model that a run goes on with (see `agentlib.resume`) begins behind the replies
+    that the run has had.
     Raises ScriptExhausted when it is asked once more than it has replies.
     """
 
@@ -33,8 +33,8 @@ class ScriptedModel:
         return self.call(history, ModelRequest())
 
     def call(self, history: list[Entry], request: ModelRequest) -> Any:
-        if not self.calls:
-            self.calls = sum(map(is_reply, history)) if request.replies is None else request.replies
+        if not self.calls and request.replies:
+            self.calls = request.replies
         if self.calls >= len(self.replies):
             raise ScriptExhausted(len(self.replies))
         self.calls += 1

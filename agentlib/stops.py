@@ -102,8 +102,8 @@ class Progress:
     last_usage, last_estimate: what the provider has last counted for a call (None = it has not), and our own
     estimate of what that call has read. From these comes `next_usage`.
     tools_ran, tools_failed: how often each tool ran, and ran and gave an error, by name.
-    clock: gives seconds; started: the clock at the start. last_seconds: when the last event
-    happened, to the millisecond.
+    clock: gives seconds; started: the clock at the start. seconds_read: what `seconds` gave last.
+    last_seconds: when the last event happened, to the millisecond.
     """
 
     goal: str
@@ -127,7 +127,7 @@ class Progress:
     tools_failed: Counter[str] = field(default_factory=Counter)
     last_seconds: float = 0.0
     just_looked: bool = field(default=False, repr=False)
-    _seconds: float = field(default=0.0, repr=False)
+    seconds_read: float = field(default=0.0, repr=False)
 
     @property
     def history(self) -> list[Entry]:
@@ -156,8 +156,9 @@ class Progress:
         """Seconds since the run began."""
         if self.just_looked:  # nothing but bookkeeping has passed since
             self.just_looked = False
-            return self._seconds
-        return self.clock() - self.started
+        else:
+            self.seconds_read = self.clock() - self.started
+        return self.seconds_read
 
     def look_at_clock(self) -> float:
         """Give `seconds` to the millisecond, for an event. A clock that fails gives what it gave before.
@@ -165,7 +166,7 @@ class Progress:
         What happens within one millisecond shares one number, which takes no room of its own in the trace.
         """
         try:
-            self._seconds = seconds = self.clock() - self.started
+            self.seconds_read = seconds = self.clock() - self.started
             self.just_looked = True
             if seconds - self.last_seconds >= 0.001:
                 self.last_seconds = round(float(seconds), 3)

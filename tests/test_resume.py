@@ -26,6 +26,7 @@ from agentlib import (
     trace_writer,
 )
 from agentlib.errors import FatalToolError, ResumeError, TraceFileError
+from agentlib.messages import ModelRequest
 from agentlib.trace import Event
 from tests.invariants import assert_sound
 from tests.test_labs import GOALS
@@ -642,10 +643,15 @@ def test_a_program_that_was_killed_before_the_first_event_begins(tmp_path):
 # --- models -----------------------------------------------------------------------------------------
 
 
-def test_a_scripted_model_goes_on_behind_the_replies_of_the_history():
-    history = [{"role": "user", "text": "?"}, {"role": "model", **SHELVES[0]}, {"role": "tool", "result": 1}]
+def test_a_fresh_scripted_model_goes_on_behind_the_replies_that_the_run_has_had():
     model = ScriptedModel([*SHELVES[:2], DONE])
-    assert [model(history), model([])] == [SHELVES[1], DONE]
+    asked = [model.call([], ModelRequest(replies=replies)) for replies in (1, 2)]
+    assert asked == [SHELVES[1], DONE]
+
+
+def test_a_scripted_model_that_is_asked_by_a_loop_of_ones_own_begins_at_the_first_reply():
+    earlier = [{"role": "user", "text": "?"}, {"role": "model", **SHELVES[0]}, {"role": "tool", "result": 1}]
+    assert ScriptedModel(SHELVES)(earlier) == SHELVES[0]
 
 
 def test_a_scripted_model_goes_on_though_the_memory_shows_it_little_of_the_history():

@@ -161,6 +161,7 @@ class _Tape:
         """Ask a person only behind the change: before it nothing is really done."""
 
         def approved(call: Entry) -> Any:
+            self.call_id = call["id"]  # a person is asked before the request is said to begin
             if self.playing():
                 return self.recorded(call["tool"], call["input"]) is not None
             if approve is None:
