@@ -278,7 +278,7 @@ def anchors(target: Path) -> set[str]:
 
 
 def size(notebook: Notebook, path: Path) -> list[str]:
-    """A lesson can be read in one sitting: how many cells, how long, how many words outside its folds."""
+    """A lesson, or a sitting of it, is short: how many cells, how long, how many words outside its folds."""
     code = [
         len([line for line in joined(cell["source"]).splitlines() if line.strip()])
         for _, cell in cells(notebook, "code")
@@ -287,8 +287,9 @@ def size(notebook: Notebook, path: Path) -> list[str]:
     words = sum(count_words(unfolded(text)) for text in prose)
     fewest = 0 if path.name.startswith(("00_", "15_")) else MIN_CODE_CELLS
     problems = []
-    if not fewest <= len(code) <= MAX_CODE_CELLS:
-        problems.append(f"{len(code)} code cells, not {fewest} to {MAX_CODE_CELLS}")
+    sittings = count_sittings(prose)
+    if not fewest <= len(code) <= MAX_CODE_CELLS * sittings:
+        problems.append(f"{len(code)} code cells, not {fewest} to {MAX_CODE_CELLS * sittings}")
     if code and median(code) > MAX_MEDIAN_LINES:
         problems.append(
             f"half of the code cells have {median(code)} lines or more, not at most {MAX_MEDIAN_LINES}"
@@ -299,9 +300,14 @@ def size(notebook: Notebook, path: Path) -> list[str]:
         problems.append(f"{len(prose)} cells of prose for {len(code)} of code")
     if words > MAX_WORDS:
         problems.append(f"{words} words of prose, not at most {MAX_WORDS}")
-    if minutes(notebook) > MAX_MINUTES:
-        problems.append(f"it takes {minutes(notebook)} minutes, not at most {MAX_MINUTES}")
+    if minutes(notebook) > MAX_MINUTES * sittings:
+        problems.append(f"it takes {minutes(notebook)} minutes, not at most {MAX_MINUTES * sittings}")
     return problems
+
+
+def count_sittings(prose: list[str]) -> int:
+    """In how many sittings a lesson is read: one, or as many as have a heading such as "First sitting"."""
+    return max(1, sum(bool(re.search(r"^## \w+ sitting\b", text, re.MULTILINE)) for text in prose))
 
 
 def minutes(notebook: Notebook) -> int:
