@@ -452,6 +452,30 @@ def test_a_function_that_does_not_end_is_ended(function):
     assert "TimeLimit" not in repr(sys.gettrace())
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal, which Windows has not")
+def test_an_end_that_comes_inside_a_destructor_comes_again_and_only_other_faults_are_told(monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda problem: told.append(problem.exc_type))
+
+    class SpinsAtItsEnd:
+        def __del__(self):
+            spins()
+
+    class FailsAtItsEnd:
+        def __del__(self):
+            raise ValueError("too late")
+
+    def drops_them():
+        FailsAtItsEnd()
+        SpinsAtItsEnd()
+        spins()
+
+    hook = sys.unraisablehook
+    assert 0.15 < seconds_for(drops_them) < 5
+    assert told == [ValueError]
+    assert sys.unraisablehook is hook
+
+
 @pytest.mark.parametrize("function", [spins, spins_and_swallows, finally_goes_on])
 def test_a_function_in_another_thread_is_ended_too(function):
     took = []

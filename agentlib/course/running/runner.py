@@ -113,6 +113,8 @@ class TimeLimit:
         self._until = started + self.seconds - KNOCK_SECONDS  # the two clocks need not agree to the last bit
         self._waited = waited_seconds()
         handler = signal.signal(signal.SIGALRM, self._on_signal)
+        unraisable = sys.unraisablehook
+        sys.unraisablehook = partial(self._on_unraisable, unraisable)
         left, _ = signal.setitimer(signal.ITIMER_REAL, self.seconds)
         self.inside = True
         try:
@@ -120,10 +122,21 @@ class TimeLimit:
         finally:
             self.inside = False
             signal.setitimer(signal.ITIMER_REAL, 0)
+            sys.unraisablehook = unraisable
             signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
             if left:  # a time limit around this one goes on
                 left = max(left - (time.monotonic() - started), KNOCK_SECONDS)
                 signal.setitimer(signal.ITIMER_REAL, left)
+
+    def _on_unraisable(self, tell: Callable[[Any], Any], problem: Any) -> None:
+        """Python's word for an exception in a destructor, which goes nowhere: ours is raised again soon."""
+        if problem.exc_type is RunEnded:
+            return
+        paused, self.paused = self.paused, True
+        try:
+            tell(problem)
+        finally:
+            self.paused = paused
 
     def _run_by_clock(self, function: Callable[[], Any], clock: ClockGuard) -> Any:
         self.inside = True
