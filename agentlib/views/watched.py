@@ -20,14 +20,13 @@ from agentlib.views.describe import (
     sentence,
     value_words,
 )
-from agentlib.views.moments import asking_lines, grouped, next_lines, rows_of_lines
+from agentlib.views.moments import asking_lines, grouped, rows_of_lines
+from agentlib.views.onlooker import VALUE_CHARS, Onlooker
 from agentlib.views.sentences import (
-    LAMBDA,
     Seen,
     caught_at,
     did_on_one_line,
     goes,
-    hands_over,
     is_met,
     test_in_words,
     test_words,
@@ -39,12 +38,6 @@ from agentlib.watch.source import Source, is_on_one_line, own_lines
 from agentlib.watch.values import short_form
 
 __all__ = ["WatchedBuilder"]
-
-VALUE_CHARS = 80
-"""What stands at the end of a line is about this long."""
-
-ENDED = ("asked too often", "ran too long", "interrupted")
-"""Reasons that watching gives; the loop did not come to its end by itself."""
 
 
 def of_a_function(caption: str) -> str:
@@ -59,12 +52,6 @@ def of_a_function(caption: str) -> str:
     return "`".join(parts)
 
 
-def _makes_dict(node: ast.expr | None) -> bool:
-    """True for what gives a dict and nothing else: `{...}` and `dict(...)`."""
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict"
-    return isinstance(node, ast.Dict) or is_call
-
-
 class WatchedBuilder(Builder):
     """Goes through the events of a watched loop."""
 
@@ -73,8 +60,7 @@ class WatchedBuilder(Builder):
         self.source = source
         self.strip = Strip(source, trace.about.get("history_names") or ())
         self.line: int | None = None
-        self.last_lines: dict[int, int] = {}  # by call: its last line so far, and the one before
-        self.before: dict[int, int] = {}
+        self.onlooker = Onlooker(source, self.events, self.strip)
         self.checked = True  # whether the last reply has been acted upon
         self.call: Entry = {}  # the request whose tool runs
         self.raised = ""  # the request, or the model, that raised and whose error is not yet recorded
@@ -83,11 +69,9 @@ class WatchedBuilder(Builder):
         self.raised_now = False  # it raised at the very line that is told
         self.coming: list[dict[str, Any]] = []  # replies and results that are not in the history yet
         self.meter: tuple[dict[str, Any], ...] = ()
-        self.waiting: dict[int, Seen] = {}  # by call: a line for which another function runs
         self.vars: dict[str, str | None] = {}
         self.values: dict[int, str] = {}
         self.groups = list(grouped(source, self.events))
-        self.next_line = next_lines(self.events)
         self.asking = asking_lines(self.events)
         self.gaps = rows_of_lines(self.events)
 
@@ -148,7 +132,7 @@ class WatchedBuilder(Builder):
             if event.kind == "result" and event.text == "raised":
                 raised_at = len(captions)
         following = self.events[end] if end < len(self.events) else None
-        seen = None if self.is_left_out else self.seen(start, end)
+        seen = None if self.is_left_out else self.onlooker.seen(start, end, self.line or 0)
         went_on = ""
         if following is not None and following.kind == "line":
             self.take_variables(following)
@@ -161,7 +145,7 @@ class WatchedBuilder(Builder):
         if seen.kind == "raise" and seen.node.exc is not None:  # type: ignore[union-attr]
             self.replaced = True
         if seen.calls[0]:
-            self.waiting[first.call] = seen
+            self.onlooker.waiting[first.call] = seen
         else:
             self.note_test(seen)
             if captions and first.kind == "line" and not went_on:
@@ -185,7 +169,7 @@ class WatchedBuilder(Builder):
         """Start anew behind what has no frames."""
         self.vars, self.values = {}, {}
         self.coming.clear()
-        self.waiting.clear()
+        self.onlooker.waiting.clear()
         self.raised, self.checked = "", True
 
     def before_a_gap(self, seen: Seen) -> str:
@@ -199,7 +183,7 @@ class WatchedBuilder(Builder):
 
     def goes_on(self, event: Event) -> str:
         """Say how a test came out for which another function had to run first."""
-        seen = self.waiting.pop(event.call, None)
+        seen = self.onlooker.waiting.pop(event.call, None)
         if seen is None:
             return ""
         self.note_test(seen, self.source.head(seen.line))
@@ -241,8 +225,7 @@ class WatchedBuilder(Builder):
 
     def take_variables(self, event: Event) -> None:
         """Take in what a line event says of the variables: the line of its call before has changed them."""
-        line = self.last_lines.get(event.call, 0)
-        self.last_lines[event.call], self.before[event.call] = event.line, line
+        line = self.onlooker.goes_on(event)
         held = self.strip.variables(event.call)
         news = self.strip.update(event)
         now = self.strip.variables(event.call)
@@ -292,97 +275,6 @@ class WatchedBuilder(Builder):
         elif seen.kind == "return" and (seen.compared or seen.returned) and seen.next_kind != "crash":
             value = seen.compared or seen.returned
             self.values[line] = one_line(f"returns {value}", VALUE_CHARS)
-
-    def seen(self, start: int, end: int) -> Seen:
-        """Say what was seen of the line of a group: what ran after it."""
-        line_events = [number for number in range(start, end) if self.events[number].kind == "line"]
-        number = line_events[-1] if line_events else start
-        first = self.events[start]
-        line = first.line or first.made_at or self.line or 0
-        place = self.next_line.get(number)
-        while place is not None and self.source.same_statement(line, self.events[place].line):
-            if self.events[place].line == line:
-                break
-            place = self.next_line.get(place)
-        after = self.events[end] if end < len(self.events) else None
-        next_kind = after.kind if after is not None else "ended"
-        if after is not None and after.kind == "crash" and not self.source.same_statement(after.line, line):
-            next_kind = ""  # this line did its work; the one that waits for it raised
-        if after is not None and after.kind == "stop" and after.text in ENDED:
-            next_kind = "ended"
-        compared = (self.events[one].compared for one in line_events)
-        calls, escapes, waits_for, then = ("", 0), 0, 0, ""
-        is_class = self.source.kind(line) == "class"  # its body is a call for Python
-        if after is not None and after.kind == "line" and after.call != first.call and not is_class:
-            if not self.strip.is_known(after.call):
-                calls = self.begins(after.line) if after.caller == first.call else calls
-                if after.caller != first.call and place is not None:  # such as a task of asyncio
-                    waits_for = after.line
-            elif self.source.catches(self.last_lines.get(after.call, 0), after.line):
-                then = self.raised_above(first.call, line, after)
-                escapes = 0 if then else after.line
-            elif place is not None or hands_over(self.source.node(line)):
-                waits_for = after.line
-        caller = self.strip.caller(first.call)
-        return Seen(
-            self.source, line,
-            following=self.events[place].line if place is not None else None,
-            compared=self.strip.words(next(filter(None, compared), "")),
-            calls=calls, next_kind=next_kind,
-            caller=self.source.head(self.last_lines[caller]) if caller in self.last_lines else 0,
-            before=self.before.get(first.call, 0), escapes=escapes,
-            waits_for=waits_for, then=then, returned=self.returned(line, after),
-            is_lambda=bool(first.caller) and not self.before.get(first.call) and self.holds_lambda(line),
-            is_whole=first.kind == "line" and next_kind not in ("ask", "act"),
-        )  # fmt: skip
-
-    def raised_above(self, call: int, line: int, after: Event) -> str:
-        """Say what raises, if it is not this line though an `except` of a caller runs next; "" = it is."""
-        caller = self.strip.caller(call)
-        waiting, catches = self.waiting.get(caller), f"the `except` in line {after.line} comes next."
-        if waiting is not None and waiting.kind == "raise":
-            return f"The `raise` in line {waiting.line} goes on: {catches}"
-        function = self.source.function(line)
-        is_generator = function is not None and any(
-            isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(function)
-        )
-        handler = self.source.node(after.line)
-        if is_generator and "StopIteration" in ast.unparse(getattr(handler, "type", None) or ast.Constant(0)):
-            return f"That is a `StopIteration` in line {self.last_lines.get(after.call, 0)}: {catches}"
-        return ""
-
-    def returned(self, line: int, after: Event | None) -> str:
-        """Give what the loop gave back, if it is a dict that is written there; "" for anything else."""
-        node = self.source.node(line)
-        if after is None or after.kind != "stop" or after.text in ENDED or node is None:
-            return ""
-        written = [part for part in ast.walk(node) if isinstance(part, ast.Return)]
-        value = (after.entry or {}).get("returned")
-        if len(written) != 1 or not _makes_dict(written[0].value) or not isinstance(value, dict):
-            return ""
-        return short(value_words(value), VALUE_CHARS)
-
-    def begins(self, line: int) -> tuple[str, int]:
-        """Give the name of the function that begins at a line, and the line; ("", 0) if none does."""
-        function = self.source.function(line)
-        if self.holds_lambda(line):
-            return LAMBDA, line
-        if self.source.kind(line) == "class":
-            return "", 0
-        if function is not None:
-            for node in function.body[:2]:  # a docstring is no line
-                first, last = own_lines(node)
-                if first <= line <= last:
-                    return function.name, line
-        return "", 0
-
-    def holds_lambda(self, line: int) -> bool:
-        """True if a `lambda` stands on a line."""
-        node = self.source.node(line)
-        return node is not None and any(
-            isinstance(part, ast.Lambda) and part.lineno <= line <= (part.end_lineno or 0)
-            for part in ast.walk(node)
-        )
 
     # -- captions of events
 
