@@ -105,14 +105,15 @@ class ResumedState(RunState):
         self.trace = trace
         self.recorded = Recorded(trace)
         if trace.events:
-            self.progress.last_seconds = trace.events[-1].seconds
-            self.progress.started -= trace.events[-1].seconds  # running time alone counts
+            self.progress.last_seconds = max(event.seconds for event in trace.events)
+            self.progress.started -= self.progress.last_seconds  # running time alone counts
         self.call = self._reply
         self.events.extend(trace.events)
         self.happened_now, self.happened = self.happened, self._happened_or_recorded
         before = trace.latest_about()
-        kept = ("max_steps", "tools", "repeatable", "max_result_chars")
-        self.changed = {name: self.about[name] for name in kept if self.about[name] != before.get(name)}
+        kept = ("max_steps", "tools", "repeatable", "max_result_chars", "at_once", "parallel")
+        now = {name: self.about.get(name) for name in kept}
+        self.changed = {name: value for name, value in now.items() if value != before.get(name)}
         self.about = trace.about or self.about
         goes_on = trace.events and trace.events[-1].kind == "resume" and not (self.changed or trace.problem)
         self.live = not trace.events or goes_on
@@ -205,6 +206,13 @@ class ResumedState(RunState):
             )
             return failure("not_finished", words, ran=True)
         return super().act(call)
+
+    def _goes_beside(self, call: ReadCall) -> bool:
+        key = (self.progress.steps, call.id)
+        tool = self.tools.get(call.tool)
+        is_settled = key in self.recorded.results
+        is_unknown = key in self.recorded.begun and not (tool and tool.repeatable)
+        return not is_settled and not is_unknown and super()._goes_beside(call)
 
     def _record(self, call: ReadCall, outcome: ToolOutcome) -> None:
         recorded = self.recorded.results.get((self.progress.steps, call.id))

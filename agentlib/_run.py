@@ -1,7 +1,9 @@
 """The result of a run, and the bookkeeping behind the loop: counts, events, every request answered."""
 
 import copy
+import functools
 import inspect
+import itertools
 import pickle
 import sys
 import time
@@ -10,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
 
+from agentlib._at_once import Job, SideBySide
 from agentlib._history import History
 from agentlib._json import whole_number
 from agentlib.costs import Usage, entry_tokens, text_tokens, tokens_for
@@ -146,6 +149,7 @@ class RunState:
         max_result_chars: int | None = MAX_RESULT_CHARS,
         on_event: OnEvent | None = None,
         clock: Clock = time.monotonic,
+        at_once: int | SideBySide = 1,
     ) -> None:
         whole_number("max_steps", max_steps)
         if max_result_chars is not None:
@@ -200,6 +204,12 @@ class RunState:
         self.ending = False
         self.said_late = ""
         self.worker = Worker()
+        self.together: SideBySide | None = None
+        beside = at_once if isinstance(at_once, SideBySide) else SideBySide(at_once)
+        if beside.at_once > 1:
+            self.together = beside
+            self.about["at_once"] = self.together.at_once
+            self.about["parallel"] = [name for name, tool in self.tools.items() if tool.parallel]
 
     def __enter__(self) -> "RunState":
         return self
@@ -324,6 +334,8 @@ class RunState:
 
     def act(self, call: ReadCall) -> ToolOutcome:
         """Run one request, and cut a result that is too long. Raises Stop if there is no time left."""
+        if self.together is not None and (call.id in self.together.outcomes or self._goes_beside(call)):
+            return self._act_together(call, self.together)
         reason = self._forbidden() if self.tool_rules else None
         if reason is not None:
             raise Stop(reason)
@@ -338,6 +350,35 @@ class RunState:
             if len(outcome.text) <= self.max_result_chars
             else _shortened(outcome, self.max_result_chars)
         )
+
+    def _goes_beside(self, call: ReadCall) -> bool:
+        """True for a request that may run side by side with others."""
+        tool = self.tools.get(call.tool)
+        return tool is not None and tool.parallel
+
+    def _act_together(self, call: ReadCall, together: SideBySide) -> ToolOutcome:
+        """Give what came of a request; at the first of a group ask about the risky ones, and run all."""
+        if call.id not in together.outcomes:
+            group = list(itertools.takewhile(self._goes_beside, self._unanswered()))
+            is_risky = any(self.tools[one.tool].risky for one in group)
+            if is_risky and (reason := self._forbidden()) is not None:
+                raise Stop(reason)  # nobody is asked for nothing
+            jobs = [self._job(one, self.tools[one.tool]) for one in group]
+            now = self.progress.look_at_clock
+            together.run(jobs, self._begins, now, lambda: self._forbidden() is not None)
+            if call.id not in together.outcomes:
+                raise Stop(self._forbidden() or StopReason(CANCELLED))
+        return _shortened(together.outcomes.pop(call.id), self.max_result_chars)
+
+    def _job(self, call: ReadCall, tool: Tool) -> Job:
+        refusal = self._refusal(call, tool) if tool.risky or call.problem else None
+        wait = self._wait_seconds(tool)
+        run = functools.partial(run_tool, self.tools, call.tool, call.input_text)
+        return Job(call, run, wait, refusal)
+
+    def _begins(self, call: ReadCall) -> None:
+        now = self.progress.look_at_clock()
+        self.happened(Event("act", self.progress.steps, id=call.id, text=call.tool, seconds=now))
 
     def _refusal(self, call: ReadCall, tool: Tool) -> ToolOutcome | None:
         """Say why a request is not run; ask a person if the tool is risky. None = it may run."""
@@ -357,11 +398,16 @@ class RunState:
     def _outcome(self, call: ReadCall, tool: Tool | None) -> ToolOutcome:
         """Run the tool, and keep to the time limits."""
         self.running = call
-        wait = tool.timeout_seconds if tool else None
-        if self.deadline is not None:
-            left = max(0.0, self.deadline - self.progress.seconds)
-            wait = left if wait is None else min(wait, left)
+        wait = self._wait_seconds(tool)
         return run_tool(self.tools, call.tool, call.input_text, worker=self.worker, wait_seconds=wait)
+
+    def _wait_seconds(self, tool: Tool | None) -> float | None:
+        """Say how long a tool is waited for; None = as long as it takes."""
+        wait = tool.timeout_seconds if tool else None
+        if self.deadline is None:
+            return wait
+        left = max(0.0, self.deadline - self.progress.seconds)
+        return left if wait is None else min(wait, left)
 
     def _forbidden(self) -> StopReason | None:
         """Look at a cancel and at the deadline before a tool runs."""
@@ -398,7 +444,7 @@ class RunState:
         entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}
         self.history.add(entry, text_tokens(outcome.text))
         text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
-        now = progress.look_at_clock()
+        now = progress.look_at_clock() if outcome.ended is None else outcome.ended
         self.happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran, 0, None, now))
 
     # -- the end
@@ -508,7 +554,13 @@ class RunState:
     def _record_not_run(self, why: str = ENDED, repeated: frozenset[str] = frozenset()) -> None:
         """Give every request that is still unanswered a result which says that it did not run."""
         for call in self._unanswered():
-            if call is self.running:
+            if self.together is not None:
+                self.together.drain(self.progress.look_at_clock)
+            if self.together is not None and call.id in self.together.outcomes:
+                outcome = self.together.outcomes.pop(call.id)  # it had ended, or is known not to have
+                self._record(call, _shortened(outcome, self.max_result_chars))
+                continue
+            if call is self.running or (self.together is not None and call.id in self.together.begun):
                 words, ran = "It was begun and not finished; what it has done so far is not known.", True
             elif call.key in repeated:
                 words, ran = "Not run again: the same request gave the same result each time before.", False

@@ -9,6 +9,7 @@ import time
 import warnings
 from typing import Any
 
+from agentlib._at_once import SideBySide
 from agentlib._resume import has_ended, make_state, what_is_new
 from agentlib._run import MAX_RESULT_CHARS, Approve, Clock, Memory, OnEvent, Run, Stop
 from agentlib.messages import ModelFunction, describe
@@ -31,6 +32,7 @@ def run_agent(
     closing_call: bool = False,
     on_event: OnEvent | None = None,
     clock: Clock = time.monotonic,
+    at_once: int | SideBySide = 1,
     goes_on_from: Trace | None = None,
 ) -> Run:
     """Run an agent until it answers or a stop rule ends it; give back a `Run`, whatever happens.
@@ -43,11 +45,13 @@ def run_agent(
     max_result_chars: a longer result is cut before it is recorded, both ends kept; None = no limit.
     closing_call: after a stop make one more call, with no tools, for an answer from what is known.
     on_event(event): sees each event as it happens. clock: gives seconds. goes_on_from: see `resume`.
+    at_once: how many requests of one reply may run side by side, in threads: those in a row whose tools are
+    declared `parallel` (see `Tool`). Results stand in the order of the requests, when all of them have ended.
     Raises ValueError or TypeError before the first model call if an argument is wrong.
     """
     state = make_state(
         goes_on_from, model, tools, goal, max_steps, stops=stops, approve=approve, memory=memory,
-        max_result_chars=max_result_chars, on_event=on_event, clock=clock,
+        max_result_chars=max_result_chars, on_event=on_event, clock=clock, at_once=at_once,
     )  # fmt: skip
     with state:  # takes what is raised inside for the reason to stop, and gives every request a result
         state.begin()  # the goal is the first entry of the history
@@ -96,6 +100,7 @@ def resume(trace: Trace, model: ModelFunction, tools: Any, **options: Any) -> Ru
     about = trace.latest_about()
     options.setdefault("max_steps", about.get("max_steps"))
     options.setdefault("max_result_chars", about.get("max_result_chars", MAX_RESULT_CHARS))
+    options.setdefault("at_once", about.get("at_once") or 1)
     so_far = dataclasses.replace(trace, problem=new)
     return run_agent(model, tools, trace.goal, goes_on_from=so_far, **options)
 
@@ -119,5 +124,6 @@ def replay(trace: Trace, **options: Any) -> Run:
     if type(max_steps) is not int or max_steps < 1:  # a watched loop may have any
         max_steps = trace.steps + 1
     options.setdefault("max_result_chars", about.get("max_result_chars"))
+    options["at_once"] = SideBySide(about.get("at_once") or 1, in_turn=True)
     model, tools = trace.model(since), trace.tools(since)
     return run_agent(model, tools, trace.goal, max_steps, stops=rules, goes_on_from=so_far, **options)

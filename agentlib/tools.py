@@ -76,6 +76,10 @@ class Tool:
     schema: JSON Schema of the arguments, for a provider's API. arguments: their check; None = none.
     risky: a person is asked before it runs.
     repeatable: the same call with the same result is normal work (polling, writes that answer "ok").
+    parallel: it may run side by side with other requests of the same reply, in a thread of its own, if the
+    run allows it (`run_agent(..., at_once=4)`). Only for a tool that changes nothing which others read or
+    change: two threads that add to one number, write one file or use one connection may lose what the other
+    did, now and then, and no test shows it. Such a tool stays as it is, or takes a `threading.Lock`.
     timeout_seconds: how long the loop waits for it; None = no limit.
     """
 
@@ -87,6 +91,7 @@ class Tool:
     repeatable: bool = False
     timeout_seconds: float | None = None
     arguments: "TypeAdapter[Entry] | None" = None
+    parallel: bool = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, with no check, so that a hand-written loop can use a `Tool` too."""
@@ -103,6 +108,7 @@ def tool(
     name: str | None = None,
     risky: bool = False,
     repeatable: bool = False,
+    parallel: bool = False,
     timeout_seconds: float | None = None,
 ) -> Tool: ...
 @overload
@@ -112,6 +118,7 @@ def tool(
     name: str | None = None,
     risky: bool = False,
     repeatable: bool = False,
+    parallel: bool = False,
     timeout_seconds: float | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(
@@ -120,6 +127,7 @@ def tool(
     name: str | None = None,
     risky: bool = False,
     repeatable: bool = False,
+    parallel: bool = False,
     timeout_seconds: float | None = None,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a `Tool` out of a function; works as a decorator with and without options.
@@ -127,7 +135,7 @@ def tool(
     A bound method, an object that can be called and a partial are functions too; what is bound in a partial
     is not offered to the model and cannot be given by it. `*args` are offered as a list.
     name: what the model calls it by; None = the function's own name.
-    risky, repeatable, timeout_seconds: see `Tool`.
+    risky, repeatable, parallel, timeout_seconds: see `Tool`.
     Raises TypeError if it is no function, is a coroutine function, has a parameter that cannot be
     given by name, or a type that cannot be checked; ValueError if `timeout_seconds` is not above 0.
     """
@@ -137,18 +145,20 @@ def tool(
         )
 
     def make(function: Callable[..., Any]) -> Tool:
-        return _make_tool(function, name, risky, repeatable, timeout_seconds)
+        return _make_tool(function, name, risky, repeatable, timeout_seconds, parallel)
 
     return make if function is None else make(function)
 
 
 def _make_tool(
-    function: Any, name: str | None, risky: bool, repeatable: bool, timeout_seconds: float | None
-) -> Tool:
+    function: Any, name: str | None, risky: bool, repeatable: bool, timeout_seconds: float | None,
+    parallel: bool = False,
+) -> Tool:  # fmt: skip
     if isinstance(function, functools.partial) and isinstance(function.func, Tool):
         inner = function.func
         bound = functools.partial(inner.function, *function.args, **function.keywords)
-        function = _make_tool(bound, inner.name, inner.risky, inner.repeatable, inner.timeout_seconds)
+        flags = inner.risky, inner.repeatable, inner.timeout_seconds, inner.parallel
+        function = _make_tool(bound, inner.name, *flags)
     if isinstance(function, Tool):
         return replace(
             function,
@@ -156,6 +166,7 @@ def _make_tool(
             risky=risky or function.risky,
             repeatable=repeatable or function.repeatable,
             timeout_seconds=timeout_seconds or function.timeout_seconds,
+            parallel=parallel or function.parallel,
         )
     if not callable(function):
         raise TypeError(f"A tool is a function, but {describe(function)} came.")
@@ -177,6 +188,7 @@ def _make_tool(
         repeatable=bool(repeatable),
         timeout_seconds=timeout_seconds,
         arguments=arguments,
+        parallel=bool(parallel),
     )
 
 
@@ -434,6 +446,7 @@ class ToolOutcome(NamedTuple):
 
     result: JSON-ready. text: the result as JSON text. ran: the tool's function was called.
     failed: the result is an error. fatal: no model can mend it.
+    ended: the running time when it ended, in seconds; None = when it is recorded.
     """
 
     result: Any
@@ -441,6 +454,7 @@ class ToolOutcome(NamedTuple):
     ran: bool
     failed: bool
     fatal: bool = False
+    ended: float | None = None
 
 
 def run_tool(

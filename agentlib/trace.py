@@ -308,10 +308,14 @@ class Trace:
         names = about.get("tools", list(recorded))
         repeatable = about.get("repeatable", ())
         any_input = {"type": "object", "additionalProperties": True}
+        parallel = about.get("parallel") or ()
         return {
-            name: Tool(name, _replay_tool(name, recorded[name]), "", any_input, repeatable=name in repeatable)
+            name: Tool(
+                name, _replay_tool(name, recorded[name]), "", any_input,
+                repeatable=name in repeatable, parallel=name in parallel,
+            )
             for name in names
-        }
+        }  # fmt: skip
 
     def ending(self, since: int = 0) -> StopRule:
         """Make a rule that ends a replay where this run ended, if nothing else has ended it before.
@@ -534,6 +538,8 @@ class _About(TypedDict, total=False):
     made_by: str
     tools: list[Any]
     repeatable: list[Any]
+    parallel: list[Any] | None
+    at_once: int | None
     max_result_chars: int | None
     source: str | None
     first_line: int | None

@@ -1,0 +1,316 @@
+"""Requests of one reply that run side by side: results in order, nothing lost, nothing run twice."""
+
+import itertools
+import threading
+import time
+
+import pytest
+
+from agentlib import (
+    LATER,
+    ScriptedModel,
+    Trace,
+    answer,
+    ask,
+    ask_together,
+    replay,
+    resume,
+    run_agent,
+    stops,
+    tool,
+    trace_writer,
+)
+from agentlib._at_once import SideBySide
+from agentlib._platform import BROWSER
+from agentlib.errors import FatalToolError
+from tests.invariants import assert_sound
+from tests.test_resume import KilledAt
+
+WAIT_SECONDS = 10  # at most, for what is to happen at once; a test that hangs fails
+
+
+class Gates:
+    """A parallel tool whose runs end in the order in which the test opens their gates."""
+
+    def __init__(self, count):
+        self.gates = [threading.Event() for _ in range(count)]
+        self.order = []
+        self.running = 0
+        self.most = 0
+        self.lock = threading.Lock()
+        self.tools = [tool(self.pick, parallel=True), tool(self.alone)]
+
+    def pick(self, shelf: int) -> str:
+        """Pick what lies on a shelf."""
+        with self.lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        assert self.gates[shelf].wait(WAIT_SECONDS)
+        with self.lock:
+            self.running -= 1
+            self.order.append(shelf)
+        if shelf == 1:
+            raise ValueError("Shelf 1 is being moved.")
+        return f"from shelf {shelf}"
+
+    def alone(self, shelf: int) -> str:
+        """Run alone."""
+        assert self.running == 0
+        return f"alone {shelf}"
+
+    def open(self, *shelves):
+        """Open the gates one after the other, each when the one before has ended."""
+
+        def opening():
+            for number, shelf in enumerate(shelves, start=1):
+                self.gates[shelf].set()
+                while len(self.order) < number:
+                    time.sleep(0.0005)
+
+        thread = threading.Thread(target=opening)
+        thread.start()
+        return thread
+
+
+def picks(*shelves):
+    return ask_together(*(ask("pick", shelf=shelf) for shelf in shelves))
+
+
+def results_of(run):
+    return [entry["result"] for entry in run.history if entry["role"] == "tool"]
+
+
+DONE = answer("done")
+IN_ORDER = [
+    "from shelf 0",
+    {"error": "tool_failed", "message": "Shelf 1 is being moved."},
+    "from shelf 2",
+    "from shelf 3",
+]
+
+
+def test_any_order_of_ending_gives_the_same_history_and_the_same_trace():
+    script = [picks(0, 1, 2, 3), DONE]
+    in_turn = Gates(4)
+    in_turn.open(0, 1, 2, 3)
+    plain = run_agent(ScriptedModel(script), in_turn.tools, "Pick.")
+    traces = set()
+    for order in itertools.permutations(range(4)):
+        gates = Gates(4)
+        opening = gates.open(*order)
+        run = run_agent(ScriptedModel(script), gates.tools, "Pick.", at_once=4)
+        opening.join()
+        assert gates.order == list(order)
+        assert (run.history, results_of(run)) == (plain.history, IN_ORDER)
+        counts = [(one.steps, one.tool_runs, one.errors, one.coins, one.usage) for one in (run, plain)]
+        assert counts[0] == counts[1]
+        traces.add(str([event._replace(seconds=0) for event in run.trace]))
+    assert len(traces) == 1
+    assert_sound(run)
+    assert replay(run.trace) == run
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 4])
+def test_no_more_run_at_a_time_than_are_allowed(at_once):
+    gates = Gates(4)
+    opening = gates.open(*range(4))
+    run = run_agent(ScriptedModel([picks(0, 1, 2, 3), DONE]), gates.tools, "Pick.", at_once=at_once)
+    opening.join()
+    assert gates.most <= at_once
+    assert results_of(run) == IN_ORDER
+
+
+@pytest.mark.parametrize("at_once", [0, -1, 2.5, "4", None, True])
+def test_a_number_that_is_none_is_refused(at_once):
+    with pytest.raises(ValueError, match="at_once"):
+        run_agent(ScriptedModel([DONE]), [], "Pick.", at_once=at_once)
+
+
+def test_what_is_not_declared_parallel_runs_alone_and_in_its_turn():
+    gates = Gates(5)
+    opening = gates.open(0, 2, 4, 3)
+    calls = [ask("pick", shelf=0), ask("alone", shelf=1), *(ask("pick", shelf=shelf) for shelf in (2, 3, 4))]
+    run = run_agent(ScriptedModel([ask_together(*calls), DONE]), gates.tools, "Pick.", at_once=4)
+    opening.join()
+    assert results_of(run) == ["from shelf 0", "alone 1", "from shelf 2", "from shelf 3", "from shelf 4"]
+    kinds = [(event.kind, event.id or event.entry["id"]) for event in run.trace.events[3:-3]]
+    begun = [("act", "3"), ("act", "4"), ("act", "5"), ("result", "3"), ("result", "4"), ("result", "5")]
+    assert kinds == [("act", "1"), ("result", "1"), ("act", "2"), ("result", "2"), *begun]
+    assert replay(run.trace) == run
+
+
+def test_it_is_off_unless_asked_for_and_then_leaves_no_word_in_the_trace():
+    gates = Gates(2)
+    opening = gates.open(0, 1)
+    run = run_agent(ScriptedModel([picks(0, 1), DONE]), gates.tools, "Pick.")
+    opening.join()
+    assert gates.most == 1
+    assert "at_once" not in run.trace.about
+
+
+def test_a_fatal_error_loses_nothing_of_the_others():
+    def fails():
+        raise FatalToolError("The key is wrong.")
+
+    gates = Gates(3)
+    opening = gates.open(0, 2)
+    calls = ask_together(ask("pick", shelf=0), ask("fails"), ask("pick", shelf=2))
+    tools = [*gates.tools, tool(fails, parallel=True)]
+    run = run_agent(ScriptedModel([calls]), tools, "Pick.", at_once=3)
+    opening.join()
+    assert (run.stopped, run.tool_runs) == ("fatal error", 3)
+    assert [results_of(run)[place] for place in (0, 2)] == ["from shelf 0", "from shelf 2"]
+    assert_sound(run)
+
+
+def test_risky_ones_are_asked_about_one_after_another_before_any_runs():
+    gates = Gates(4)
+    asked = []
+
+    def approve(call):
+        asked.append((call["input"]["shelf"], gates.running, len(gates.order)))
+        return {0: True, 1: "no", 2: LATER, 3: True}[call["input"]["shelf"]]
+
+    tools = [tool(gates.pick, risky=True, parallel=True)]
+    script = [picks(0, 1, 2, 3), DONE]
+    opening = gates.open(3, 0)
+    run = run_agent(ScriptedModel(script), tools, "Pick.", approve=approve, at_once=4)
+    opening.join()
+    assert asked == [(shelf, 0, 0) for shelf in range(4)]
+    assert (run.stopped, run.trace.waiting()[0]["input"]) == ("waiting", {"shelf": 2})
+    assert [results_of(run)[place] for place in (0, 3)] == ["from shelf 0", "from shelf 3"]
+    gates.open(2)
+    more = resume(run.trace, ScriptedModel(script), tools, approve=lambda call: True)
+    assert (more.answer, results_of(more)[2]) == ("done", "from shelf 2")
+    assert sorted(gates.order) == [0, 2, 3]
+    for one in (run, more):
+        assert_sound(one)
+        assert replay(one.trace) == one
+
+
+def test_a_cancel_ends_the_waiting_and_says_which_had_not_ended():
+    gates, pressed = Gates(4), threading.Event()
+
+    def press(event):
+        if event.kind == "act" and event.id == "2":
+            gates.gates[0].set()
+            threading.Thread(target=lambda: (wait_for(lambda: gates.order == [0]), pressed.set())).start()
+
+    run = run_agent(
+        ScriptedModel([picks(0, 2, 3, 1)]), gates.tools, "Pick.",
+        stops=stops.Cancelled(pressed), on_event=press, at_once=2,
+    )  # fmt: skip
+    for gate in gates.gates:
+        gate.set()
+    assert run.stopped == "cancelled"
+    given = results_of(run)
+    assert given[0] == "from shelf 0"
+    assert given[1]["error"] == "not_finished"
+    assert "pick was begun and had not finished when the run ended" in given[1]["message"]
+    assert given[3] == {
+        "error": "not_run",
+        "message": "Not run: the run ended before it was this request's turn.",
+    }
+    assert_sound(run)
+
+
+def wait_for(happened):
+    until = time.monotonic() + WAIT_SECONDS
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.0005)
+
+
+def test_a_deadline_ends_the_waiting():
+    gates = Gates(3)
+    gates.gates[0].set()
+    started = time.monotonic()
+    run = run_agent(
+        ScriptedModel([picks(0, 1, 2)]), gates.tools, "Pick.", stops=stops.Deadline(0.1), at_once=3
+    )
+    assert time.monotonic() - started < WAIT_SECONDS / 2
+    for gate in gates.gates:
+        gate.set()
+    assert run.stopped == "deadline"
+    given = results_of(run)
+    assert (given[0], [result["error"] for result in given[1:]]) == ("from shelf 0", ["not_finished"] * 2)
+    assert_sound(run)
+
+
+def test_each_keeps_to_its_own_time_limit():
+    gates = Gates(3)
+    tools = [tool(gates.pick, parallel=True, timeout_seconds=0.05)]
+    gates.gates[0].set()
+    run = run_agent(ScriptedModel([picks(0, 2), DONE]), tools, "Pick.", at_once=2)
+    gates.gates[2].set()
+    assert results_of(run) == [
+        "from shelf 0",
+        {
+            "error": "timed_out",
+            "message": "pick gave no result within 0.05 s. The work may still be running.",
+        },
+    ]
+    assert run.answer == "done"
+
+
+def test_an_interrupt_ends_the_run_and_keeps_what_has_ended():
+    gates = Gates(2)
+
+    def stop():
+        wait_for(lambda: gates.order == [0])
+        raise KeyboardInterrupt
+
+    gates.gates[0].set()
+    tools = [*gates.tools, tool(stop, parallel=True)]
+    calls = ask_together(ask("pick", shelf=0), ask("stop"), ask("pick", shelf=1))
+    run = run_agent(ScriptedModel([calls]), tools, "Pick.", at_once=3)
+    gates.gates[1].set()
+    assert run.stopped == "cancelled"
+    assert results_of(run)[0] == "from shelf 0"
+    assert [result["error"] for result in results_of(run)[1:]] == ["not_finished"] * 2
+    assert_sound(run)
+
+
+def test_where_there_are_no_threads_they_run_one_after_another_and_that_is_said():
+    gates = Gates(4)
+    for gate in gates.gates:
+        gate.set()
+    with pytest.warns(UserWarning, match="no threads here: the tools run one after another"):
+        beside = SideBySide(4, BROWSER)
+    run = run_agent(ScriptedModel([picks(0, 1, 2, 3), DONE]), gates.tools, "Pick.", at_once=beside)
+    assert (results_of(run), gates.order, gates.most) == (IN_ORDER, [0, 1, 2, 3], 1)
+    assert_sound(run)
+
+
+def test_a_run_that_was_killed_goes_on_and_runs_nothing_twice(tmp_path):
+    script = [ask_together(*(ask("pick", shelf=shelf) for shelf in range(4)), ask("alone", shelf=9)), DONE]
+    for number in range(1, 18):
+        gates, path = Gates(4), tmp_path / f"{number}.jsonl"
+        for gate in gates.gates:
+            gate.set()
+        options = {"at_once": 2}
+        run_agent(ScriptedModel(script), gates.tools, "Pick.", on_event=KilledAt(path, number), **options)
+        wait_for(lambda gates=gates: gates.running == 0)
+        run = resume(Trace.load(path), ScriptedModel(script), gates.tools, on_event=trace_writer(path))
+        assert len(gates.order) == len(set(gates.order))
+        assert run.answer == "done"
+        assert_sound(run)
+        assert Trace.load(path) == run.trace
+        assert replay(run.trace) == run
+
+
+def test_the_trace_says_when_each_began_and_ended():
+    seconds = itertools.count(1)
+    gates = Gates(2)
+    opening = gates.open(1, 0)
+    run = run_agent(
+        ScriptedModel([picks(0, 1), DONE]),
+        gates.tools,
+        "Pick.",
+        clock=lambda: float(next(seconds)),
+        at_once=2,
+    )
+    opening.join()
+    begun = [event.seconds for event in run.trace if event.kind == "act"]
+    ended = [event.seconds for event in run.trace if event.kind == "result"]
+    assert begun[0] < begun[1] < ended[1] < ended[0]
