@@ -207,12 +207,12 @@ class ResumedState(RunState):
             return failure("not_finished", words, ran=True)
         return super().act(call)
 
-    def _goes_beside(self, call: ReadCall) -> bool:
+    def _is_parallel(self, call: ReadCall) -> bool:
         key = (self.progress.steps, call.id)
         tool = self.tools.get(call.tool)
         is_settled = key in self.recorded.results
         is_unknown = key in self.recorded.begun and not (tool and tool.repeatable)
-        return not is_settled and not is_unknown and super()._goes_beside(call)
+        return not is_settled and not is_unknown and super()._is_parallel(call)
 
     def _record(self, call: ReadCall, outcome: ToolOutcome) -> None:
         recorded = self.recorded.results.get((self.progress.steps, call.id))

@@ -7,7 +7,7 @@ import itertools
 import pickle
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal
@@ -48,7 +48,7 @@ from agentlib.stops import (
     read_reason,
     read_stops,
 )
-from agentlib.tools import Tool, ToolOutcome, Worker, failure, read_tools, run_tool, words_of
+from agentlib.tools import STILL_RUNNING, Tool, ToolOutcome, Worker, failure, read_tools, run_tool, words_of
 from agentlib.trace import CLOSING_FAILED, WAITS, Event, Trace
 
 __all__ = ["LATER", "Approve", "Clock", "Later", "Memory", "OnEvent", "Run", "RunState", "Stop"]
@@ -149,9 +149,10 @@ class RunState:
         max_result_chars: int | None = MAX_RESULT_CHARS,
         on_event: OnEvent | None = None,
         clock: Clock = time.monotonic,
-        at_once: int | SideBySide = 1,
+        at_once: int = 1,
     ) -> None:
         whole_number("max_steps", max_steps)
+        whole_number("at_once", at_once)
         if max_result_chars is not None:
             whole_number("max_result_chars", max_result_chars, minimum=MIN_CHARS)
         if not isinstance(goal, str):
@@ -204,11 +205,9 @@ class RunState:
         self.ending = False
         self.said_late = ""
         self.worker = Worker()
-        self.together: SideBySide | None = None
-        beside = at_once if isinstance(at_once, SideBySide) else SideBySide(at_once)
-        if beside.at_once > 1:
-            self.together = beside
-            self.about["at_once"] = self.together.at_once
+        self.together = SideBySide(at_once) if at_once > 1 else None
+        if self.together is not None:
+            self.about["at_once"] = int(at_once)
             self.about["parallel"] = [name for name, tool in self.tools.items() if tool.parallel]
 
     def __enter__(self) -> "RunState":
@@ -334,11 +333,10 @@ class RunState:
 
     def act(self, call: ReadCall) -> ToolOutcome:
         """Run one request, and cut a result that is too long. Raises Stop if there is no time left."""
-        if self.together is not None and (call.id in self.together.outcomes or self._goes_beside(call)):
+        if self.together is not None and self._is_parallel(call):
             return self._act_together(call, self.together)
-        reason = self._forbidden() if self.tool_rules else None
-        if reason is not None:
-            raise Stop(reason)
+        if self.tool_rules:
+            self._look_before_tool()
         tool = self.tools.get(call.tool)
         # Before the event: what stands in the trace as begun had its yes, and may have done something.
         refusal = self._refusal(call, tool) if tool is not None and (tool.risky or call.problem) else None
@@ -351,34 +349,47 @@ class RunState:
             else _shortened(outcome, self.max_result_chars)
         )
 
-    def _goes_beside(self, call: ReadCall) -> bool:
+    def _is_parallel(self, call: ReadCall) -> bool:
         """True for a request that may run side by side with others."""
         tool = self.tools.get(call.tool)
         return tool is not None and tool.parallel
 
     def _act_together(self, call: ReadCall, together: SideBySide) -> ToolOutcome:
-        """Give what came of a request; at the first of a group ask about the risky ones, and run all."""
+        """Give what came of a request; at the first one of several in a row, run them all."""
         if call.id not in together.outcomes:
-            group = list(itertools.takewhile(self._goes_beside, self._unanswered()))
-            is_risky = any(self.tools[one.tool].risky for one in group)
-            if is_risky and (reason := self._forbidden()) is not None:
-                raise Stop(reason)  # nobody is asked for nothing
-            jobs = [self._job(one, self.tools[one.tool]) for one in group]
+            group = list(itertools.takewhile(self._is_parallel, self._unanswered()))
             now = self.progress.look_at_clock
-            together.run(jobs, self._begins, now, lambda: self._forbidden() is not None)
-            if call.id not in together.outcomes:
-                raise Stop(self._forbidden() or StopReason(CANCELLED))
+            together.run(self._jobs(group, together.in_turn), self._look_before_tool, now)
         return _shortened(together.outcomes.pop(call.id), self.max_result_chars)
 
-    def _job(self, call: ReadCall, tool: Tool) -> Job:
-        refusal = self._refusal(call, tool) if tool.risky or call.problem else None
-        wait = self._wait_seconds(tool)
-        run = functools.partial(run_tool, self.tools, call.tool, call.input_text)
-        return Job(call, run, wait, refusal)
+    def _jobs(self, group: Sequence[ReadCall], in_turn: bool) -> Iterator[tuple[str, Job]]:
+        """Ask about all that are risky, then let one after another begin."""
+        tools = [self.tools[call.tool] for call in group]
+        if any(tool.risky for tool in tools):
+            self._look_before_tool()  # nobody is asked for nothing
+        refusals = [
+            self._refusal(call, tool) if tool.risky or call.problem else None
+            for call, tool in zip(group, tools, strict=True)
+        ]
+        for call, tool, refusal in zip(group, tools, refusals, strict=True):
+            self._look_before_tool()
+            now = self.progress.look_at_clock()
+            self.happened(Event("act", self.progress.steps, id=call.id, text=call.tool, seconds=now))
+            # In a thread the run's own deadline is looked at by the one that waits.
+            wait = self._wait_seconds(tool) if in_turn else tool.timeout_seconds
+            yield call.id, functools.partial(self._outcome_apart, call, refusal, wait)
 
-    def _begins(self, call: ReadCall) -> None:
-        now = self.progress.look_at_clock()
-        self.happened(Event("act", self.progress.steps, id=call.id, text=call.tool, seconds=now))
+    def _outcome_apart(
+        self, call: ReadCall, refusal: ToolOutcome | None, wait_seconds: float | None
+    ) -> ToolOutcome:
+        """Run a tool with nothing that another thread uses too."""
+        if refusal is not None:
+            return refusal
+        worker = Worker()
+        try:
+            return run_tool(self.tools, call.tool, call.input_text, worker=worker, wait_seconds=wait_seconds)
+        finally:
+            worker.close()
 
     def _refusal(self, call: ReadCall, tool: Tool) -> ToolOutcome | None:
         """Say why a request is not run; ask a person if the tool is risky. None = it may run."""
@@ -408,6 +419,12 @@ class RunState:
             return wait
         left = max(0.0, self.deadline - self.progress.seconds)
         return left if wait is None else min(wait, left)
+
+    def _look_before_tool(self) -> None:
+        """Raise Stop if no tool may run any more."""
+        reason = self._forbidden()
+        if reason is not None:
+            raise Stop(reason)
 
     def _forbidden(self) -> StopReason | None:
         """Look at a cancel and at the deadline before a tool runs."""
@@ -444,7 +461,8 @@ class RunState:
         entry = {"role": "tool", "id": call.id, "tool": call.tool, "result": outcome.result}
         self.history.add(entry, text_tokens(outcome.text))
         text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
-        now = progress.look_at_clock() if outcome.ended is None else outcome.ended
+        ended = None if self.together is None else self.together.ended.pop(call.id, None)
+        now = progress.look_at_clock() if ended is None else ended
         self.happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran, 0, None, now))
 
     # -- the end
@@ -553,20 +571,20 @@ class RunState:
 
     def _record_not_run(self, why: str = ENDED, repeated: frozenset[str] = frozenset()) -> None:
         """Give every request that is still unanswered a result which says that it did not run."""
+        beside = self.together
         for call in self._unanswered():
-            if self.together is not None:
-                self.together.drain(self.progress.look_at_clock)
-            if self.together is not None and call.id in self.together.outcomes:
-                outcome = self.together.outcomes.pop(call.id)  # it had ended, or is known not to have
-                self._record(call, _shortened(outcome, self.max_result_chars))
-                continue
-            if call is self.running or (self.together is not None and call.id in self.together.begun):
-                words, ran = "It was begun and not finished; what it has done so far is not known.", True
-            elif call.key in repeated:
-                words, ran = "Not run again: the same request gave the same result each time before.", False
+            outcome = None if beside is None else beside.outcomes.pop(call.id, None)
+            if outcome is not None:
+                pass  # it has ended, before the others of its group
+            elif call is self.running or (beside is not None and call.id in beside.running):
+                words = "It was begun and not finished; what it has done so far is not known."
+                words += "" if call is self.running else f" {STILL_RUNNING}"
+                outcome = failure("not_finished", words, ran=True)
             else:
-                words, ran = f"Not run: {why}", False
-            outcome = failure("not_finished" if ran else "not_run", words, ran=ran, failed=ran)
+                words = f"Not run: {why}"
+                if call.key in repeated:
+                    words = "Not run again: the same request gave the same result each time before."
+                outcome = failure("not_run", words, ran=False, failed=False)
             self._record(call, _shortened(outcome, self.max_result_chars))
 
     def _unanswered(self) -> Sequence[ReadCall]:

@@ -9,7 +9,7 @@ import time
 import warnings
 from typing import Any
 
-from agentlib._at_once import SideBySide
+from agentlib._at_once import InTurn
 from agentlib._resume import has_ended, make_state, what_is_new
 from agentlib._run import MAX_RESULT_CHARS, Approve, Clock, Memory, OnEvent, Run, Stop
 from agentlib.messages import ModelFunction, describe
@@ -32,7 +32,7 @@ def run_agent(
     closing_call: bool = False,
     on_event: OnEvent | None = None,
     clock: Clock = time.monotonic,
-    at_once: int | SideBySide = 1,
+    at_once: int = 1,
     goes_on_from: Trace | None = None,
 ) -> Run:
     """Run an agent until it answers or a stop rule ends it; give back a `Run`, whatever happens.
@@ -124,6 +124,6 @@ def replay(trace: Trace, **options: Any) -> Run:
     if type(max_steps) is not int or max_steps < 1:  # a watched loop may have any
         max_steps = trace.steps + 1
     options.setdefault("max_result_chars", about.get("max_result_chars"))
-    options["at_once"] = SideBySide(about.get("at_once") or 1, in_turn=True)
+    options["at_once"] = InTurn(about.get("at_once") or 1)
     model, tools = trace.model(since), trace.tools(since)
     return run_agent(model, tools, trace.goal, max_steps, stops=rules, goes_on_from=so_far, **options)

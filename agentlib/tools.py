@@ -446,7 +446,6 @@ class ToolOutcome(NamedTuple):
 
     result: JSON-ready. text: the result as JSON text. ran: the tool's function was called.
     failed: the result is an error. fatal: no model can mend it.
-    ended: the running time when it ended, in seconds; None = when it is recorded.
     """
 
     result: Any
@@ -454,7 +453,6 @@ class ToolOutcome(NamedTuple):
     ran: bool
     failed: bool
     fatal: bool = False
-    ended: float | None = None
 
 
 def run_tool(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from agentlib._at_once import InTurn
 from agentlib._json import whole_number
 from agentlib.errors import ForkError
 from agentlib.loop import run_agent as own_run_agent
@@ -72,6 +73,7 @@ def fork(
         forked = watch(run_agent, tape, tools, goal, **options)
     else:  # recorded by the loop itself, which writes down its own events
         options.setdefault("max_result_chars", trace.about.get("max_result_chars"))
+        options["at_once"] = InTurn(options.get("at_once") or trace.about.get("at_once") or 1)
         options["on_event"] = tape.listening(options.get("on_event"))
         forked = own_run_agent(tape, tools, goal, **options).trace
     if tape.problem is not None:

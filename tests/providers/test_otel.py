@@ -1,6 +1,7 @@
 """A trace as spans of OpenTelemetry: what belongs together, when it was, and what is not told unasked."""
 
 import json
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -245,6 +246,21 @@ def test_tools_that_run_side_by_side_are_siblings_that_overlap(export):
         StatusCode.UNSET,
     )
     assert seconds(run) == (0, 4)
+
+
+def test_a_run_whose_requests_ran_at_once_shows_them_side_by_side(export):
+    meet = threading.Barrier(2)
+
+    def shelf(number: int) -> int:
+        """Wait for the other one, so that both run at the same time for sure."""
+        meet.wait(10)
+        return number
+
+    script = [ask_together(ask("shelf", number=1), ask("shelf", number=2)), answer("Done.")]
+    run = run_agent(ScriptedModel(script), [tool(shelf, parallel=True)], "Count.", at_once=2)
+    one, other = named(export(run.trace), "execute_tool")
+    assert max(one.start_time, other.start_time) <= min(one.end_time, other.end_time)
+    assert [span.status.status_code for span in (one, other)] == [StatusCode.UNSET] * 2
 
 
 def test_a_request_that_did_not_run_is_an_event_and_a_persons_no_is_no_failure(export):
