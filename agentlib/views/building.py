@@ -21,6 +21,7 @@ from agentlib.views.describe import (
     sentence,
     value_words,
 )
+from agentlib.views.lanes import Lanes, lanes_by_result
 from agentlib.watch.recorder import NOTHING
 
 __all__ = [
@@ -95,6 +96,7 @@ class Frame:
     coming: the reply or the result that is not in the history yet: who, text, marks, and recorded (False if
     it never comes in); None = nothing is waiting.
     meter: what the loop counts by itself: name, used, limit.
+    lanes: the requests that ran at once, from where all have ended to the next call.
     """
 
     number: int
@@ -113,6 +115,7 @@ class Frame:
     values: tuple[tuple[int, str], ...] = ()
     coming: dict[str, Any] | None = None
     meter: tuple[dict[str, Any], ...] = ()
+    lanes: Lanes = ()
 
     @cached_property
     def repeats(self) -> tuple[int, ...]:
@@ -163,16 +166,20 @@ class Builder:
         self.ran = False  # whether a tool has run since the last reply
         self.asks = [event for event in self.events if event.kind == "ask"]
         self.last_ask = len(self.asks)
+        self.lanes: Lanes = ()
 
     def build(self) -> Frames:
+        lanes = lanes_by_result(self.trace)
         for number, event in enumerate(self.events):
             self.number = number
             new = self.apply(event)
+            self.lanes = () if event.kind == "ask" else lanes.get(number, self.lanes)
             if self.is_left_out:
                 continue
             move, caption = self.caption_of(number, event)
             stopped = event.text if event.kind == "stop" else None
-            self.add(None, move, caption, new, stopped=stopped, mark=self.mark_of(event))
+            mark = self.mark_of(event)
+            self.add(None, move, caption, new, stopped=stopped, mark=mark, lanes=self.lanes)
         return self.frames
 
     # -- the run so far
@@ -290,7 +297,8 @@ class Builder:
             return "check", f"{self.replied(event)} It is now entry {self.length}."
         if kind == "act":
             call = code(call_words(self.trace.request(number)))
-            waits = number + 1 < len(self.events) and is_waiting(self.events[number + 1])
+            result = self.result_of(number)
+            waits = result is not None and is_waiting(result)
             return "act", f"A person is asked whether {call} may run." if waits else f"{call} runs."
         if kind == "result":
             return "record", self.recorded(number, event)
@@ -303,6 +311,16 @@ class Builder:
         if kind == "stop":
             return "", self.ended(event)
         return "", f"{kind}: {event.text}".strip(": ")
+
+    def result_of(self, number: int) -> Event | None:
+        """Give the result of the request that begins with this event; None = there is none."""
+        name = self.events[number].id
+        for event in itertools.islice(self.events, number + 1, None):
+            if event.kind == "result" and (event.entry or {}).get("id") == name:
+                return event
+            if event.kind not in ("act", "result"):
+                break
+        return None
 
     def asked(self, event: Event) -> str:
         what = counted(event.entries, "entry", "entries")

@@ -20,6 +20,7 @@ from agentlib.watch import watch
 from tests.browser.lab import PlayerPart
 from tests.browser.loop import run_agent as loop
 from tests.browser.test_player import LOWEST_CONTRAST
+from tests.test_lanes import shelf_run
 
 SIZES = {380: 780, 900: 800, 1280: 800, 1920: 1080}
 
@@ -405,7 +406,15 @@ def test_text_and_signs_have_a_contrast_of_4_5_to_1_at_every_frame(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("make", [mugs, lambda: {"A": mugs(), "B": mugs(2)}, lambda: spinning(30)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        mugs,
+        lambda: {"A": mugs(), "B": mugs(2)},
+        lambda: spinning(30),
+        lambda: {"A": mugs(), "B": shelf_run()},
+    ],
+)
 def test_axe_finds_nothing(pages: Pages, scheme: str, make: Callable[[], Any]) -> None:
     script = os.environ.get("AXE")
     if not script:
@@ -442,3 +451,34 @@ def test_a_comment_stands_apart_and_never_tears_its_line(pages: Pages) -> None:
     assert line.locator(".agentlib-source").evaluate("e => e.getClientRects().length") == 1
     assert line.locator("code.agentlib-comment").inner_text().startswith("# a comment")
     assert player.root.locator("code.agentlib-comment").count() == 1
+
+
+# --- requests at once -------------------------------------------------------------------------------
+
+
+def test_requests_at_once_stand_side_by_side_over_one_scale_of_time(pages: Pages) -> None:
+    late = {"error": "timed_out", "message": "shelf gave no result within 1 s."}
+    player = pages.open(shelf_run(results=({"pieces": 3}, late, {"pieces": 5})))
+    lanes = player.root.locator(".agentlib-lanes")
+    assert not at(player, 6).root.locator(".agentlib-lanes").is_visible()
+    at(player, 7)
+    assert words(lanes.locator("li")) == [
+        "shelf(1) 1.6 s, worked", "shelf(2) 0.4 s, out of time", "shelf(3) 1 s, worked",
+    ]  # fmt: skip
+    assert lanes.locator("p").inner_text().startswith("3 requests at once: 1.6 s in all")
+    assert lanes.get_by_role("list", name="Requests at once").is_visible()
+    first, second, third = [one.bounding_box() for one in lanes.locator(".agentlib-time > span").all()]
+    assert first["x"] < second["x"] == pytest.approx(third["x"], abs=1)
+    assert first["width"] > third["width"] > second["width"]
+    assert at(player, 9).root.locator(".agentlib-lanes").is_visible()
+    assert not at(player, 10).root.locator(".agentlib-lanes").is_visible()
+
+
+@pytest.mark.parametrize("width", [380, 1280])
+def test_lanes_stay_in_their_frame_and_can_be_read_in_both_themes(pages: Pages, width: int) -> None:
+    for scheme in ("light", "dark"):
+        player = at(pages.open({"A": shelf_run(), "B": shelf_run()}, width, scheme), 7)
+        for lanes in player.root.locator(".agentlib-lanes").all():
+            assert lanes.evaluate("one => one.scrollWidth <= one.clientWidth")
+        contrast, where = player.root.evaluate(LOWEST_CONTRAST)
+        assert contrast >= 4.5, f"{contrast:.2f} at {where}"

@@ -547,6 +547,33 @@ class Figures {
   }
 }
 
+// Requests that ran at once, side by side over one scale of time, from where all have ended to the next call.
+class Lanes {
+  constructor(timeline) {
+    this.changes = changesOf(timeline.frames, (frame) => ("lanes" in frame ? [["", frame.lanes]] : [])).get("") ?? [];
+    this.words = make("p");
+    this.list = make("ol", { "aria-label": `Requests at once${timeline.label ? ` of ${timeline.label}` : ""}` });
+    this.element = make("div", { class: "agentlib-lanes", hidden: "" }, this.words, this.list);
+    this.shown = null;
+  }
+
+  draw(frame, number) {
+    const lanes = lastUpTo(this.changes, number)?.value ?? null;
+    if (lanes === this.shown) return;
+    this.shown = lanes;
+    this.element.hidden = !lanes;
+    this.words.textContent = lanes?.words ?? "";
+    this.list.replaceChildren(...(lanes?.rows ?? []).map((lane) => this.lane(lane)));
+  }
+
+  lane({ request, outcome, failed, took, from, wide }) {
+    const bar = make("span", { class: failed ? "agentlib-error" : "agentlib-act", style: `left: ${from}%; width: ${wide}%` });
+    const time = make("span", { class: "agentlib-time", "aria-hidden": "true" }, ...(from === undefined ? [] : [bar]));
+    const end = failed ? sign("error", outcome) : make("span", {}, outcome);
+    return make("li", {}, make("bdi", {}, make("code", {}, request)), time, make("span", { class: "agentlib-end" }, took ? `${took}, ` : "", end));
+  }
+}
+
 // The loop's own names with their values at this frame; the one that has just changed is marked.
 class Variables {
   constructor(timeline) {
@@ -624,10 +651,10 @@ class Run {
     this.timeline = timeline;
     this.frames = timeline.frames;
     this.caption = new Caption(timeline, this.title(letter), new Ring(timeline, jump));
-    this.parts = [new History(timeline, this.title(letter), jump), new Bars(timeline, scale, jump), new Figures(timeline), new Variables(timeline)];
-    const [history, bars, figures, variables] = this.parts.map((part) => part.element);
+    this.parts = [new History(timeline, this.title(letter), jump), new Bars(timeline, scale, jump), new Figures(timeline), new Variables(timeline), new Lanes(timeline)];
+    const [history, bars, figures, variables, lanes] = this.parts.map((part) => part.element);
     this.element = make("section", { class: "agentlib-run", "aria-label": timeline.label || "Run" },
-      history, make("div", { class: "agentlib-cost" }, figures, bars), variables);
+      history, make("div", { class: "agentlib-cost" }, figures, bars, lanes), variables);
   }
 
   title(letter) {

@@ -6,6 +6,7 @@ from typing import TypeVar
 from agentlib.trace import Trace
 from agentlib.views.describe import counted, visible
 from agentlib.views.frames import Frame, frames, notice, source_of, tokens_per_call
+from agentlib.views.lanes import lanes_table
 from agentlib.views.shown import (
     Shown,
     TableCell,
@@ -87,10 +88,13 @@ def _frames_and_end(
     history, left_out = _ends(history)
     title += left_out
     stands = table(title, ("#", "who", "content"), history)
+    at_once = dict.fromkeys((frame.step, frame.lanes) for frame in all_frames if frame.lanes)
+    lanes = [lanes_table(step, ran) for step, ran in _ends(list(at_once))[0]]
+    parts = [happens, *lanes, stands]
     end = summary(trace)
     return Shown(
-        joined_html(happens.html, stands.html, tag("p", caption_html(end))),
-        "\n".join([happens.text, "", stands.text, "", end]),
+        joined_html(*(part.html for part in parts), tag("p", caption_html(end))),
+        "\n\n".join([*(part.text for part in parts), end]),
     )
 
 

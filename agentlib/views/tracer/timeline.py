@@ -10,6 +10,7 @@ from agentlib.trace import Trace
 from agentlib.views.building import has_no_frames
 from agentlib.views.describe import call_words, entry_error, entry_words, role_of, value_words, visible
 from agentlib.views.frames import Frame, Version, frames, notice, source_of, tokens_per_call
+from agentlib.views.lanes import lanes_data
 from agentlib.views.shown import SHORT_CHARS, WHOLE_CHARS
 from agentlib.views.tracer.predict import choices, open_frames, verdict
 from agentlib.views.tracer.static import summary
@@ -92,6 +93,8 @@ def _frame(frame: Frame, before: Frame | None) -> dict[str, Any]:
         data["mark"] = frame.mark
     if frame.meter != (before.meter if before is not None else ()):
         data["meter"] = list(frame.meter)
+    if frame.lanes != (before.lanes if before is not None else ()):
+        data["lanes"] = lanes_data(frame.lanes) if frame.lanes else None
     return data
 
 
