@@ -4,6 +4,7 @@ from typing import Any
 
 from agentlib.views import plots
 from agentlib.views.moving import moving
+from agentlib.views.person import ask_person
 from agentlib.views.playground import playground
 from agentlib.views.quiz import quiz
 from agentlib.views.quiz.predictions import predict, predicted
@@ -11,6 +12,7 @@ from agentlib.views.tables import history_table, run_table
 from agentlib.views.tracer import save_page, tracer
 
 __all__ = [
+    "ask_person",
     "history_table",
     "moving",
     "playground",
