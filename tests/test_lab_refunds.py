@@ -5,9 +5,11 @@ import random
 import pytest
 
 from agentlib import LATER, Trace, resume, run_agent
+from agentlib._platform import BROWSER, Platform
 from agentlib.errors import ProviderError, ToolError
 from agentlib.labs import refunds
 from agentlib.providers import retrying
+from agentlib.views.lanes import lanes_by_result
 
 BOTH = [["2001", 8.0], ["2002", 120.0]]
 
@@ -53,6 +55,24 @@ def test_killed_after_any_event_and_gone_on_with_nothing_is_paid_twice(last, tmp
     run = resume(trace, refunds.clerk, desk_in(tmp_path).tools(), approve=lambda call: True)
     assert run.stopped == "answered"
     assert desk.paid() == BOTH
+
+
+def test_at_a_slow_desk_the_look_ups_run_at_once_and_come_to_the_same(tmp_path):
+    desk = refunds.SlowDesk(tmp_path / "book.txt")
+    run = run_at(desk, at_once=3, clock=refunds.quarters())
+    assert (run.stopped, run.steps, desk.most, desk.paid()) == ("answered", 4, 3, BOTH)
+    (tmp_path / "other").mkdir()
+    assert run.history == run_at(desk_in(tmp_path / "other")).history
+    (lanes,) = lanes_by_result(run.trace).values()
+    assert [lane.took for lane in lanes] == ["0.75 s", "0.25 s", "0.5 s"]
+
+
+@pytest.mark.parametrize("platform", [Platform(), BROWSER])
+def test_workers_keep_the_order_and_pass_on_what_goes_wrong(platform):
+    with refunds.workers(3, platform) as pool:
+        assert list(pool.map(abs, [-3, 1, -2])) == [3, 1, 2]
+        with pytest.raises(TypeError):
+            list(pool.map(abs, ["text"]))
 
 
 def test_an_order_that_is_not_there_is_refused_and_the_ones_that_are_are_named(tmp_path):

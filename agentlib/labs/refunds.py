@@ -7,9 +7,13 @@ nothing is paid twice.
 
 import json
 from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
+from time import monotonic, sleep
 from typing import Any
 
+from agentlib._platform import HERE, Platform
 from agentlib._writer import TraceWriter
 from agentlib.errors import ProviderError, ToolError
 from agentlib.loop import run_agent
@@ -17,7 +21,10 @@ from agentlib.messages import Entry, Exchange, answer, ask, ask_together, error_
 from agentlib.tools import Tool, tool
 from agentlib.trace import Event
 
-__all__ = ["GOAL", "MAX_DAYS", "ORDERS", "Desk", "PulledPlugError", "busy", "clerk", "killed_after"]
+__all__ = [
+    "GOAL", "MAX_DAYS", "ORDERS", "SECONDS", "Desk", "PulledPlugError", "SlowDesk", "busy", "clerk",
+    "killed_after", "quarters", "workers",
+]  # fmt: skip
 
 GOAL = "Orders 2001, 2002 and 2003 want their money back. Refund what the rules allow, and say what you did."
 
@@ -29,6 +36,10 @@ ORDERS: dict[str, Entry] = {
     "2002": {"item": "rain jacket", "euros": 120.0, "days_ago": 12},
     "2003": {"item": "wool scarf", "euros": 25.0, "days_ago": 61},
 }
+
+
+SECONDS = {"2001": 0.8, "2002": 0.3, "2003": 0.55}
+"""How long a slow desk takes to look an order up: a little more than 3, 1 and 2 quarters of a second."""
 
 
 class Desk:
@@ -60,8 +71,50 @@ class Desk:
         return f"{euros:.2f} euros paid back for {order}"
 
     def tools(self) -> list[Tool]:
-        """The two tools: looking up may be repeated, and a refund needs a person's yes."""
-        return [tool(self.look_up, repeatable=True), tool(self.refund, risky=True)]
+        """The two tools: looking up may be repeated and run at once, and a refund needs a person's yes."""
+        return [tool(self.look_up, repeatable=True, parallel=True), tool(self.refund, risky=True)]
+
+
+class SlowDesk(Desk):
+    """A desk whose look-ups take `SECONDS`. most: so many of them ran at a time, at the most."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.running = self.most = 0
+        self.lock = Lock()
+
+    def look_up(self, order: str) -> Entry:
+        """Look up one order: what it was, its price in euros, its age in days, and what was refunded."""
+        with self.lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        sleep(SECONDS.get(order, 0))
+        with self.lock:
+            self.running -= 1
+        return super().look_up(order)
+
+
+class _InTurn(Executor):
+    """Runs what it is given at once, in the thread that gives it."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except Exception as problem:
+            future.set_exception(problem)
+        return future
+
+
+def workers(count: int, platform: Platform = HERE) -> Executor:
+    """Make a pool of so many threads; in a browser, which has none, one that runs one thing after another."""
+    return ThreadPoolExecutor(count) if platform.threads else _InTurn()
+
+
+def quarters() -> Callable[[], float]:
+    """Make a clock that counts quarters of a second from now on: so coarse that each run shows the same."""
+    begun = monotonic()
+    return lambda: int(4 * (monotonic() - begun)) / 4
 
 
 def clerk(history: list[Entry]) -> Entry:
