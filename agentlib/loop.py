@@ -47,6 +47,7 @@ def run_agent(
     on_event(event): sees each event as it happens. clock: gives seconds. goes_on_from: see `resume`.
     at_once: how many requests of one reply may run side by side, in threads: those in a row whose tools are
     declared `parallel` (see `Tool`). Results stand in the order of the requests, when all of them have ended.
+    A cancel or a deadline ends the waiting. Where there are no threads they run one after another.
     Raises ValueError or TypeError before the first model call if an argument is wrong.
     """
     state = make_state(

@@ -5,6 +5,8 @@ import functools
 import itertools
 import threading
 import time
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -29,7 +31,7 @@ from agentlib._platform import BROWSER, Platform
 from agentlib.errors import FatalToolError
 from agentlib.watch import fork
 from tests.invariants import assert_sound
-from tests.test_resume import KilledAt
+from tests.test_resume import STORY_CASES, KilledAt, counted
 
 WAIT_SECONDS = 10  # at most, for what is to happen at once; a test that hangs fails
 
@@ -69,10 +71,9 @@ class Gates:
         def opening():
             for number, shelf in enumerate(shelves, start=1):
                 self.gates[shelf].set()
-                while len(self.order) < number:
-                    time.sleep(0.0005)
+                wait_for(lambda number=number: len(self.order) >= number)
 
-        thread = threading.Thread(target=opening)
+        thread = threading.Thread(target=opening, daemon=True)
         thread.start()
         return thread
 
@@ -343,21 +344,34 @@ def test_without_threads_a_deadline_is_kept_too():
     assert (run.stopped, codes) == ("deadline", [False, "timed_out", "not_run"])
 
 
-def test_a_run_that_was_killed_goes_on_and_runs_nothing_twice(tmp_path):
-    script = [ask_together(*(ask("pick", shelf=shelf) for shelf in range(4)), ask("alone", shelf=9)), DONE]
-    for number in range(1, 18):
-        gates, path = Gates(4), tmp_path / f"{number}.jsonl"
-        for gate in gates.gates:
-            gate.set()
-        killed = KilledAt(path, number)
-        run_agent(ScriptedModel(script), gates.tools, "Pick.", on_event=killed, at_once=2)
-        wait_for(lambda gates=gates: gates.running == 0)
-        run = resume(Trace.load(path), ScriptedModel(script), gates.tools, on_event=trace_writer(path))
-        assert len(gates.order) == len(set(gates.order))
-        assert run.answer == "done"
+@pytest.mark.parametrize("at_once", [2, InTurn(2)])
+@pytest.mark.parametrize("repeatable", [True, False])
+@pytest.mark.parametrize(
+    ("make_model", "functions", "goal", "options"), [case for case in STORY_CASES if "several" in case.id]
+)
+def test_a_run_that_was_killed_at_any_event_goes_on(
+    make_model, functions, goal, options, repeatable, at_once, tmp_path
+):
+    def parallel():
+        tools, done = counted(functions, repeatable)
+        return [replace(one, parallel=True) for one in tools], done
+
+    tools, wanted = parallel()
+    whole = run_agent(make_model(), tools, goal, **options, at_once=at_once)
+    for number in range(1, len(whole.trace) + 1):
+        path = tmp_path / f"{number}.jsonl"
+        tools, done = parallel()
+        run_agent(make_model(), tools, goal, on_event=KilledAt(path, number), at_once=at_once)
+        wait_for(lambda: not any(thread.name == "agentlib tool" for thread in threading.enumerate()))
+        run = resume(Trace.load(path), make_model(), tools, on_event=trace_writer(path))
         assert_sound(run)
         assert Trace.load(path) == run.trace
         assert replay(run.trace) == run
+        assert run.trace.latest_about()["at_once"] == 2  # it goes on as it began
+        if repeatable:
+            assert (run.answer, run.history) == (whole.answer, whole.history)
+        else:
+            assert Counter(done) <= Counter(wanted)  # nothing runs twice
 
 
 @pytest.mark.parametrize("options", [{}, {"at_once": 4}])
@@ -385,3 +399,23 @@ def test_the_trace_says_when_each_began_and_ended():
     begun = [event.seconds for event in run.trace if event.kind == "act"]
     ended = [event.seconds for event in run.trace if event.kind == "result"]
     assert begun[0] < begun[1] < ended[1] < ended[0]
+    so_far = Trace(run.trace.events[:-3], run.trace.about)
+    more = resume(so_far, ScriptedModel(script), gates.tools, clock=lambda: 0.0)
+    assert [event.seconds for event in more.trace if event.kind == "resume"] == [ended[0]]
+
+
+def test_beside_one_that_runs_again_after_a_kill_one_that_must_not_is_left_alone(tmp_path):
+    done = []
+    tools = [
+        tool(lambda: done.append("peek"), name="peek", parallel=True, repeatable=True),
+        tool(lambda: done.append("pay"), name="pay", parallel=True),
+    ]
+    script = [ask_together(ask("peek"), ask("pay")), DONE]
+    path = tmp_path / "run.jsonl"
+    run_agent(ScriptedModel(script), tools, "Pay.", on_event=KilledAt(path, 6), at_once=InTurn(2))
+    trace = Trace(Trace.load(path).events[:-1], Trace.load(path).about)  # the first result is lost, too
+    assert ([event.kind for event in trace][-2:], done) == (["act", "act"], ["peek", "pay"])
+    run = resume(trace, ScriptedModel(script), tools)
+    assert done == ["peek", "pay", "peek"]
+    assert results_of(run)[1]["error"] == "not_finished"
+    assert replay(run.trace) == run

@@ -20,6 +20,12 @@ function nameSliders(place) {
   }
 }
 
+// What to do where a control no longer reaches Python. A run that waits must not be begun anew.
+const GONE = [
+  [".widget-slider, .jupyter-widget-slider", "run this cell again to use this slider."],
+  [".agentlib-person", "these buttons reach nobody. If the run was written to a file, go on from there with resume."],
+];
+
 const sliderOf = (element) => element.closest(".widget-slider, .jupyter-widget-slider");
 
 function note(words, kind) {
@@ -59,10 +65,12 @@ function watchTyping(place) {
 function watchKernel(el, place, model) {
   const look = () => {
     const gone = el.closest(".jupyter-widgets-disconnected");
-    for (const slider of place.querySelectorAll(".widget-slider, .jupyter-widget-slider")) {
-      const shown = slider.querySelector(".agentlib-guard-gone");
-      if (!gone) shown?.remove();
-      else if (!shown) slider.append(note("The kernel was restarted or is gone: run this cell again to use this slider.", "gone"));
+    for (const [controls, words] of GONE) {
+      for (const control of place.querySelectorAll(controls)) {
+        const shown = control.querySelector(".agentlib-guard-gone");
+        if (!gone) shown?.remove();
+        else if (!shown) control.append(note(`The kernel was restarted or is gone: ${words}`, "gone"));
+      }
     }
   };
   const heard = () => setTimeout(look, 200);

@@ -146,4 +146,5 @@ class AskedByCard:
         no.on_click(lambda button: press(because.value.strip() or False))
         later.on_click(lambda button: say("It waits. The run goes on when you say yes or no."))
         buttons = ipywidgets.HBox([yes, no, because, later], layout={"flex_flow": "row wrap"})
+        buttons.add_class("agentlib-person")  # guard.js says there that the kernel has gone
         self.show(guarded(ipywidgets.HTML(str(request.html)), buttons, said, came), request)

@@ -79,7 +79,7 @@ def test_before_the_guess_neither_track_nor_bars_tell_how_long_the_run_is(out_of
 
 def test_play_waits_at_the_question_and_goes_on_after_the_guess(out_of_date: Lab) -> None:
     player = out_of_date.player(1)
-    player.root.get_by_role("combobox", name="Speed").select_option("fast")
+    player.root.get_by_role("combobox", name="Speed").select_option(label="speed: fast")
     player.press("End")
     asked_at = player.frame
     player.root.get_by_role("button", name="Play", exact=True).click()

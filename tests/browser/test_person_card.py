@@ -66,3 +66,12 @@ def test_a_yes_by_keyboard_and_then_a_no_with_a_reason_go_on_with_the_run(card: 
     page.get_by_role("button", name="no", exact=True).last.click()
     page.get_by_text("You said no.").wait_for(timeout=10_000)
     page.get_by_text("answered: ['<b>2001</b>']").wait_for(timeout=10_000)
+
+
+def test_after_a_restart_the_card_says_that_its_buttons_reach_nobody(card: Lab) -> None:
+    card.menu("Kernel", "Restart Kernel…")
+    card.page.locator(".jp-Dialog button.jp-mod-accept").click()
+    gone = card.page.get_by_text("these buttons reach nobody")
+    gone.first.wait_for(timeout=20_000)
+    assert gone.count() == 2
+    card.wait_until_idle("card.ipynb")

@@ -91,7 +91,7 @@ def test_the_caption_names_the_values_and_new_entries_are_marked_in_words(lab: L
 
 def test_space_plays_and_pauses_and_the_play_button_says_which(lab: Lab) -> None:
     player = lab.player(LIVE)
-    player.root.get_by_role("combobox", name="Speed").select_option("fast")
+    player.root.get_by_role("combobox", name="Speed").select_option(label="speed: fast")
     player.press("Home", " ")
     assert player.root.get_by_role("button", name="Pause").count() == 1
     lab.page.wait_for_function("e => Number(e.dataset.frame) > 3", arg=player.root.element_handle())
