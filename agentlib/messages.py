@@ -61,6 +61,9 @@ __all__ = [
 MAX_ERROR_CHARS = 2_000
 """An error message longer than this many characters is cut."""
 
+MAPPING = (dict, Mapping)
+"""A dict is asked for first: an abstract class takes ten times as long, and long histories are read often."""
+
 MAX_TOKENS = 10**15
 """A reply's usage with more tokens than this is taken for a mistake."""
 
@@ -246,7 +249,7 @@ def read_history(history: Sequence[Any]) -> list[Part]:
 
 def _holds_result(entry: object) -> bool:
     # A hand-written loop may leave the role out.
-    return is_result(entry) or (isinstance(entry, Mapping) and "result" in entry and "role" not in entry)
+    return is_result(entry) or (isinstance(entry, MAPPING) and "result" in entry and "role" not in entry)
 
 
 def _answers_to(calls: list[Entry], results: list[Entry]) -> list[Entry | None]:
@@ -269,7 +272,7 @@ def exchanges(history: Sequence[Any]) -> list[Exchange]:
 
 def calls_in(entry: object) -> list[Entry]:
     """List the tool requests in a reply or in a model's history entry; empty for anything else."""
-    if not isinstance(entry, Mapping) or is_result(entry):
+    if not isinstance(entry, MAPPING) or is_result(entry):
         return []
     if entry.get("type") == "tool":
         return [{"id": entry.get("id", ""), "tool": entry.get("tool"), "input": entry.get("input")}]
@@ -279,14 +282,14 @@ def calls_in(entry: object) -> list[Entry]:
 
 def is_reply(entry: object) -> bool:
     """True for a reply of the model; a hand-written loop may have stored it without a role."""
-    if not isinstance(entry, Mapping):
+    if not isinstance(entry, MAPPING):
         return False
     return entry.get("role") == "model" or (entry.get("role") not in ("user", "tool") and "type" in entry)
 
 
 def is_result(entry: object) -> bool:
     """True for an entry that holds what came of a tool request."""
-    return isinstance(entry, Mapping) and entry.get("role") == "tool"
+    return isinstance(entry, MAPPING) and entry.get("role") == "tool"
 
 
 # --- failures as results ----------------------------------------------------------------------------
