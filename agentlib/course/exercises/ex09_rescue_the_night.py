@@ -78,8 +78,9 @@ class Meter:
             self.answers.append(reply["text"])
         if reply.get("type") == "tool":
             key = call_key(reply["tool"], reply["input"])
-            in_sight = any(same_call(call, reply["tool"], reply["input"]) for call in requests_in(history))
-            if key in self._asked and not in_sight:
+            if key in self._asked and not any(
+                same_call(call, reply["tool"], reply["input"]) for call in requests_in(history)
+            ):
                 told = _tells(history[-1:])
                 self.forgotten.append(Forgotten(number, history, reply, self._asked[key], told))
             self._asked[key] = number
