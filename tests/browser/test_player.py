@@ -260,6 +260,10 @@ def test_max_steps_of_2_runs_the_loop_again_and_ends_with_the_step_limit(lab: La
     lab.page.mouse.down()
     lab.page.mouse.move(whole["x"] + whole["width"] / 19, at["y"] + at["height"] / 2, steps=8)  # from 1 to 20
     lab.page.mouse.up()
+    # On its way the handle passes 3, with which the loop may run too.
+    lab.page.wait_for_function(
+        "e => /2 \\/ 2/.test(e.querySelector('dl').textContent)", arg=player.root.element_handle()
+    )
     stopped = "e => /step limit/.test(e.querySelector('dd.agentlib-over')?.textContent)"
     lab.page.wait_for_function(stopped, arg=player.root.element_handle())
     assert player.figure("step") == "2 / 2"
