@@ -1,6 +1,6 @@
 """The two command lines at the top of README.md, read out of it, so that what is written is what is run.
 
-`python3 .ci/readme_commands.py start` prints the line that opens the course, `test` the one that runs all
+`python3 .ci/readme_commands.py start` prints the line that opens the course, `test` the one that runs the
 tests; `windows` behind it, the form for Windows.
 """
 

@@ -17,7 +17,7 @@ from agentlib.course.grading import BACKENDS, Batch, Limits, grade_folder, tempo
 from agentlib.course.grading.batch import local_pool
 from tests.hostile.submissions import notebook
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 MARK = f"3598.{os.getpid()}"
 """Seconds that what a submission starts would sleep: by them this run of the tests finds its own."""
 ENDLESS = (
