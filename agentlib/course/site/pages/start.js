@@ -65,7 +65,7 @@ function keep() {
   try {
     localStorage.setItem(KEPT, field.text);
   } catch {
-    say("This browser keeps nothing for this page: what you write is lost when you close it.", true);
+    say("This browser keeps nothing more for this page: what you write is lost when you close it.", true);
   }
 }
 
@@ -89,5 +89,13 @@ at("again").addEventListener("click", () => {
   } catch { /* nothing was kept */ }
   run();
 });
+
+// What the pages of exercises have kept: the best points of each.
+for (const link of document.querySelectorAll('table a[href^="exercises/"]')) {
+  try {
+    const { best, of } = JSON.parse(localStorage.getItem(`agentlib-best-${link.pathname.match(/(\w+)\.html$/)[1]}`));
+    link.after(` (your best: ${best} of ${of} points)`);
+  } catch { /* nothing is kept of it */ }
+}
 
 if (!matchMedia("(prefers-reduced-motion: reduce)").matches) at("player").querySelector(".agentlib-play")?.click();
