@@ -9,6 +9,7 @@ from agentlib.course.quick_checks.task import Made, Seen, SmallTask, Words, Wron
 from agentlib.loop import run_agent
 from agentlib.messages import Entry, answer, ask, ask_together, user
 from agentlib.models import ScriptedModel
+from agentlib.views.describe import counted
 
 
 def is_worth_another_try(status: int | None) -> bool:
@@ -83,7 +84,8 @@ class FailingCalls:
     error: type[Exception] = ConnectionError
 
     def __str__(self) -> str:
-        return f"where {self.failures} calls fail ({self.error.__name__}), with attempts={self.attempts}"
+        failing = counted(self.failures, "call fails", "calls fail")
+        return f"where {failing} ({self.error.__name__}), with attempts={self.attempts}"
 
     def play(self, mine: Any) -> Seen:
         """Ask again and again, with a clock that nobody waits for."""
