@@ -25,6 +25,12 @@ def kernel_is_ready(page):
 
 PAGES = {
     "the start page": ("index.html", "h1", lambda page: page.wait_for_selector(PYTHON_IS_READY), GOAL),
+    "a page to read": (
+        "lessons/02_blue_mugs.html",
+        "h1",
+        lambda page: page.wait_for_selector(".agentlib-player"),
+        "no Python",
+    ),
     "an exercise's page": (
         "exercises/ex01_write_the_loop.html",
         "h1",
@@ -51,13 +57,14 @@ def test_it_can_be_read_and_is_ready(name, browser, address, record_property):  
     seconds_to_read = time.monotonic() - began
     ready(watched.page)
     seconds = time.monotonic() - began
+    megabytes = watched.megabytes  # asked for while the page is there
     row = [
         name,
         f"read after {seconds_to_read:.1f} s",
         f"ready after {seconds:.1f} s",
-        f"{watched.megabytes:.1f} MB",
+        f"{megabytes:.1f} MB",
         goal,
     ]
     record_property("row", row)
     watched.page.context.close()
-    assert watched.megabytes < (20 if "lab" in name else 10)
+    assert megabytes < (20 if "lab" in name else 10)
