@@ -121,7 +121,7 @@ def _kind(value: Any) -> Any:
 
 
 def _result(name: str, value: Any) -> Entry:
-    return {"role": "tool", "id": name, "tool": "look_up", "result": value}
+    return {"role": "tool", "id": name, "tool": "look_up", "result": {"days": value}}
 
 
 def _asking(*names: str) -> Entry:
@@ -130,7 +130,7 @@ def _asking(*names: str) -> Entry:
 
 
 def _ids(value: Any) -> Any:
-    return [one["id"] for one in value]
+    return [Words(f"the call {one['id']}") for one in value]
 
 
 def _event(kind: str, name: str, seconds: float) -> Entry:
@@ -232,8 +232,17 @@ TASKS = (
             call([user("goal")], look=_ids, said="where nothing was asked for"),
         ),
         wrong=(
-            Wrong("not in done", "in done", "where nothing was run, it gave nothing, not 21, 22"),
+            Wrong(
+                "not in done",
+                "in done",
+                "where nothing was run, it gave nothing, not the call 21, the call 22",
+            ),
             Wrong('entry.get("calls", [])', 'entry["calls"]', "it raised KeyError"),
+            Wrong(
+                "[call for call in calls if",
+                '[call["id"] for call in calls if',
+                "not the call 21, the call 22",
+            ),
         ),
     ),
     SmallTask(
@@ -270,8 +279,8 @@ TASKS = (
             call(
                 [
                     _event("act", "a", 1.0),
-                    _event("act", "b", 1.0),
-                    _event("reply", "", 1.25),
+                    _event("act", "b", 1.5),
+                    _event("reply", "", 1.75),
                     _event("result", "b", 2.0),
                     _event("result", "a", 4.0),
                 ],
@@ -282,6 +291,7 @@ TASKS = (
         ),
         wrong=(
             Wrong(' - begun[event["id"]]', "", "for one call"),
+            Wrong('begun[event["id"]]', "max(begun.values())", "for two at once"),
             Wrong('if event["kind"] == "result"', 'if event["kind"] != "act"', "it raised KeyError"),
         ),
     ),
@@ -314,12 +324,26 @@ TASKS = (
                 said="of spent, where 4 steps were spent before",
                 hint="Its steps come on top.",
             ),
+            call(
+                _model(ask("count"), ask("count"), ask("count"), answer("7")),
+                {"count": lambda: 7},
+                "How many?",
+                {"steps": 4},
+                changed=3,
+                said="of spent, where it does not answer",
+                hint="Steps without an answer are spent, too.",
+            ),
         ),
         wrong=(
             Wrong(
                 "if run.answer is None",
                 "if run.steps > 3",
                 "it gave None, not an error that says: step limit",
+            ),
+            Wrong(
+                '    spent["steps"] += run.steps\n    if',
+                '    spent["steps"] += run.steps if run.answer else 0\n    if',
+                "of spent, where it does not answer",
             ),
             Wrong("+= run.steps", "= run.steps", "of spent, where 4 steps were spent before"),
             Wrong("str(run.stopped)", '"failed"', "an error that says: failed"),

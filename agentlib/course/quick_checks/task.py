@@ -252,11 +252,11 @@ class _PlayedValue(PlayedCall):
 
 
 def _seen(look: Callable[[Any], Any] | None, value: Any) -> Any:
-    """What of a value counts; all of it where it is of a kind that cannot be looked at."""
+    """What of a value counts; where it is of a kind that cannot be looked at, words that equal nothing."""
     try:
         return value if look is None else look(value)
     except Exception:
-        return value
+        return Words(short(value, 160))
 
 
 PlayedReply = Mapping[str, Any] | Callable[[list[Any]], Mapping[str, Any]]
