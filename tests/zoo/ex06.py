@@ -60,6 +60,9 @@ only_batches_known = wrong("single", "KeyError: 'calls'")(RIGHT, SINGLE, "")
 batches_not_known = wrong("all_run", "KeyError")(
     RIGHT, IS_SINGLE, 'name, input = reply["tool"], reply["input"]\nif True:'
 )
+fewer_calls_near_the_limit = wrong("all_run", "with max_steps=3, reply 2 made 2 requests")(
+    RIGHT, '["calls"]', '["calls"][:max_steps - step]'
+)
 only_the_first_call = wrong("all_run", "goes round over it")(RIGHT, '["calls"]', '["calls"][:1]')
 at_most_three_calls = wrong("all_run", "goes round over it")(RIGHT, '["calls"]', '["calls"][:3]')
 last_call_left_out = wrong("all_run", "goes round over it")(RIGHT, '["calls"]', '["calls"][:-1]')

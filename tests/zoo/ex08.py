@@ -125,6 +125,9 @@ forbidden_tools_not_looked_at = wrong("forbidden", "a forbidden tool was used at
 only_one_forbidden_tool_known = wrong("forbidden", "another forbidden tool")(
     five_rules, FORBIDDEN, 'name == limits["forbidden_tools"][0]'
 )
+names_looked_for_in_a_text = wrong("forbidden", "only the beginning of a forbidden one")(
+    five_rules, FORBIDDEN, 'name in str(limits["forbidden_tools"])'
+)
 only_two_forbidden_tools_known = wrong("forbidden", "in between")(five_rules, FORBIDDEN, f"{FORBIDDEN}[:2]")
 names_compared_as_texts = wrong("forbidden", "Compare whole names")(
     five_rules,

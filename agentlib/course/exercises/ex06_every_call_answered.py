@@ -58,6 +58,7 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
     ]
     failure, failure_2, failure_3 = world.failure(), world.failure(), world.failure()
     again = world.request(a)
+    pair = together([world.request(a), world.request(b)], names[:2])
     kinds: list[Any] = [{"rows": [world.number(), None]}, world.number(), [world.number()], 0, None]
     return {
         **loops.loop_scenarios(world),
@@ -104,10 +105,11 @@ def scenarios(rng: Random) -> dict[str, Scenario]:
         ),
         "endless batches": agent(
             world.goal(),
-            script([], lambda number: together([world.request(a), world.request(b)], names[:2])),
+            script([], lambda number: pair),
             tools_of({a: [], b: []}),
             4,
-            {"limit": 3},
+            # What the third asks for is read by nobody.
+            {"limit": 3, "requests": [pair, pair]},
             max_steps=3,
         ),
         "interrupt in a batch": agent(
@@ -470,7 +472,10 @@ EXERCISE = Exercise(
             "all_run", 2, "runs every request of a batch, once, before the model is asked again",
             nudge="How many requests does a reply of the type `tools` make?",
             hint='A `for call in reply["calls"]:` inside the loop over the steps.',
-            judge=each(_runs_all, "batches"),
+            judge=in_turn(
+                each(_runs_all, "batches"),
+                each(_runs_all, "endless batches", before="with max_steps=3, "),
+            ),
             after=WORKS[:1],
             details=(
                 "A batch may make the same request twice: then it runs twice, and each run has its own "

@@ -282,6 +282,11 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
                 "Compare whole names. `in` finds a part of a text, but a whole element of a list.",
             ),
             CallCase(
+                "with a tool whose name is only the beginning of a forbidden one",
+                run([one(make.forbidden[:-1], {"amount": number[0]})], there(number[0])), good,
+                "Compare whole names. `in` finds a part of a text, but a whole element of a list.",
+            ),
+            CallCase(
                 "in which a forbidden tool was asked for and did not run",
                 run(
                     [one(make.forbidden, "not run"), found(number[0])], there(number[0]),
