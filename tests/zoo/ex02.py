@@ -155,6 +155,9 @@ def all_sorted(value):
 
 OTHER = wrong("other_input", "no request had been made three times")
 
+sorts_the_letters = wrong("key_order", "the order of a list")(
+    RIGHT, KEY, 'reply["tool"] + "".join(sorted(json.dumps(reply["input"])))'
+)
 counts_the_tool_alone = wrong("other_input", "the tool's name alone")(RIGHT, KEY, 'reply["tool"]')
 counts_the_input_alone = wrong("other_input", "the input alone")(
     RIGHT, KEY, 'json.dumps(reply["input"], sort_keys=True)'

@@ -242,7 +242,20 @@ def _third_is_told(log: Log) -> Fault | None:
     return loops.not_run_and_told(history, request, log.facts["earlier"], "third request", where)
 
 
+def _in_any_order(value: Any) -> Any:
+    return sorted(map(json_text, value)) if isinstance(value, list) else value
+
+
 MISREADINGS: tuple[tuple[Callable[[Entry], str], str], ...] = (
+    (
+        lambda request: (
+            request["tool"]
+            + json.dumps(
+                {name: _in_any_order(value) for name, value in request["input"].items()}, sort_keys=True
+            )
+        ),
+        "Your code seems to pass over the order of a list. `[1, 2]` and `[2, 1]` are different inputs.",
+    ),
     (lambda request: request["tool"], "Your code seems to compare the tool's name alone. Inputs count too."),
     (
         lambda request: json.dumps(request["input"], sort_keys=True),
