@@ -90,7 +90,7 @@ ANY_RESULT = (
     'expect? Only a dict with the key "error" is a failure: `isinstance(result, dict)` comes first.'
 )
 NO_ANSWER = "A run that was stopped has `None` for its answer: no words, and no numbers. Test that first."
-EDGE = "max_steps itself is allowed; one step more is not."
+EDGE = 'max_steps itself is allowed; one step more is not. How many it took says `run["steps"]`.'
 EVERYWHERE = 'Every name in `run["tools_used"]` is compared with every name in `limits["forbidden_tools"]`.'
 ONLY_A_DICT = (
     'A failure is a dict with the key "error". The same word in a text, in a list or in a value is none. '
