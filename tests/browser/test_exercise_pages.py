@@ -288,6 +288,8 @@ def test_text_and_progress_are_there_after_a_reload_and_reset_asks_first(ex01, a
     page.set_input_files("#take", mine)
     page.get_by_text("Taken in: 2 cells").wait_for()
     assert written(page, "ex01-solution") == "# mine\n"
+    page.set_input_files("#take", Path(__file__))
+    page.get_by_text("is no notebook of this exercise. Nothing was changed.").wait_for()
     page.evaluate(
         "localStorage.removeItem('agentlib-best-ex02_three_stops')"
     )  # another test may have kept it
@@ -297,8 +299,6 @@ def test_text_and_progress_are_there_after_a_reload_and_reset_asks_first(ex01, a
     )
     of_ex01.get_by_text("(your best: 10 of 10 points)").wait_for()
     assert "your best" not in of_ex02.inner_text()
-    page.set_input_files("#take", Path(__file__))
-    page.get_by_text("is no notebook of this exercise. Nothing was changed.").wait_for()
 
 
 @pytest.fixture(scope="module")
