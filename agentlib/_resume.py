@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from agentlib._run import RunState, Stop
-from agentlib.costs import Usage, text_tokens
+from agentlib.costs import text_tokens
 from agentlib.errors import ResumeError
 from agentlib.messages import (
     Entry,
@@ -22,7 +22,6 @@ from agentlib.messages import (
     calls_in,
     is_error,
     json_text,
-    read_usage,
 )
 from agentlib.stops import WAITING, StopReason
 from agentlib.tools import ToolOutcome, failure, read_tools
@@ -168,16 +167,12 @@ class ResumedState(RunState):
         """Give the recorded reply, or ask the model."""
         step = self.progress.steps
         for event in self.recorded.attempts[step]:
-            usage = read_usage((event.entry or {}).get("usage"))
-            if usage is not None:
-                self._count(Usage(**usage))
+            self._count_failed((event.entry or {}).get("usage"))
         reply = self.recorded.replies.get(step)
         if reply is not None:
             return self.trace.reply_again(reply)
         if self.end is not None:
-            self.failed_usage = read_usage((self.trace.events[-1].entry or {}).get("usage"))
-            if self.failed_usage is not None:
-                self._count(Usage(**self.failed_usage))
+            self.failed_usage = self._count_failed((self.trace.events[-1].entry or {}).get("usage"))
             raise Stop(self.end)
         self._go_on()
         return call_model(self.model, history, request)

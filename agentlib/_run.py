@@ -224,10 +224,7 @@ class RunState:
         if self.waiting:
             raise Stop(StopReason(WAITING, f"a person has to decide on: {', '.join(self.waiting)}"))
         self._prepare_call()
-        for rule in self.call_rules:
-            reason = rule.before_call(self.progress)
-            if reason is not None:
-                raise Stop(read_reason(reason))
+        self._look_at(self.call_rules)
 
     # -- 1. ask
 
@@ -249,9 +246,7 @@ class RunState:
             raise
         except BaseException as problem:  # whatever a provider's client raises, the work so far is kept
             words = words_of(problem)
-            self.failed_usage = read_usage(getattr(problem, "usage", None))
-            if self.failed_usage is not None:
-                self._count(Usage(**self.failed_usage))
+            self.failed_usage = self._count_failed(getattr(problem, "usage", None))
             if self.closing:
                 self.note(CLOSING_FAILED + words)
             raise Stop(StopReason(MODEL_ERROR, words)) from problem
@@ -267,9 +262,7 @@ class RunState:
         event = event._replace(step=self.progress.steps, seconds=self.progress.look_at_clock())
         self.happened(event)
         if event.kind == "attempt":
-            usage = read_usage((event.entry or {}).get("usage"))
-            if usage is not None:
-                self._count(Usage(**usage))
+            self._count_failed((event.entry or {}).get("usage"))
             self._look_at([rule for rule in self.call_rules if rule.bounds_attempts])
 
     def record_reply(self, reply: ReadReply) -> None:
@@ -308,6 +301,13 @@ class RunState:
         progress.cached_tokens += usage.cached_tokens
         progress.cache_write_tokens += usage.cache_write_tokens
 
+    def _count_failed(self, given: object) -> ReplyUsage | None:
+        """Count what a provider says of a call that gave no reply; None = it says nothing."""
+        usage = read_usage(given)
+        if usage is not None:
+            self._count(Usage(**usage))
+        return usage
+
     # -- 2. check
 
     def allowed(self, reply: ReadReply) -> Sequence[ReadCall]:
@@ -343,11 +343,7 @@ class RunState:
         step, now = self.progress.steps, self.progress.last_seconds
         self.happened(Event("act", step, None, 0, 0, call.id, call.tool, False, 0, None, now))
         outcome = self._outcome(call, tool) if refusal is None else refusal
-        return (
-            outcome
-            if len(outcome.text) <= self.max_result_chars
-            else _shortened(outcome, self.max_result_chars)
-        )
+        return _shortened(outcome, self.max_result_chars)
 
     def _is_parallel(self, call: ReadCall) -> bool:
         """True for a request that may run side by side with others."""

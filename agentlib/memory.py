@@ -19,6 +19,7 @@ from agentlib.costs import Usage, estimate_tokens, next_reading
 from agentlib.errors import SummaryError, ToolError, WindowError
 from agentlib.messages import (
     Entry,
+    InformedModel,
     ModelFunction,
     ModelRequest,
     call_model,
@@ -327,7 +328,7 @@ class CompactWhenFull:
         return WindowError("What the model would read takes", tokens, self.window_tokens, advice)
 
 
-class WindowedModel:
+class WindowedModel(InformedModel):
     """Passes each call on to another model, and fails, as a real one does, when the window is too small.
 
     window_tokens: one (estimated) token more raises WindowError; a run ends with "model error".
@@ -337,9 +338,6 @@ class WindowedModel:
         whole_number("window_tokens", window_tokens)
         self.model = model
         self.window_tokens = window_tokens
-
-    def __call__(self, history: list[Entry]) -> Any:
-        return self.call(history, ModelRequest())
 
     def call(self, history: list[Entry], request: ModelRequest) -> Any:
         tokens = estimate_tokens(history)

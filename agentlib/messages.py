@@ -26,6 +26,7 @@ __all__ = [
     "Call",
     "Entry",
     "Exchange",
+    "InformedModel",
     "ModelFunction",
     "ModelRequest",
     "Part",
@@ -171,6 +172,17 @@ def call_model(model: ModelFunction, history: list[Entry], request: ModelRequest
     """Ask a model for a reply: by its method `call`, if it has one, with the request."""
     call = getattr(model, "call", None)
     return model(history) if call is None else call(history, request)
+
+
+class InformedModel:
+    """A model with a method `call`. Called as a function, it is told nothing but the history."""
+
+    def __call__(self, history: list[Entry]) -> Any:
+        return self.call(history, ModelRequest())
+
+    def call(self, history: list[Entry], request: ModelRequest) -> Any:
+        """Give a reply to the history; request: what is to be known beside it."""
+        raise NotImplementedError
 
 
 def user(text: str) -> Entry:

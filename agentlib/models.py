@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentlib.errors import ReplayError, ScriptExhausted
-from agentlib.messages import Entry, ModelFunction, ModelRequest, ask, call_model
+from agentlib.messages import Entry, InformedModel, ModelFunction, ModelRequest, ask, call_model
 
 if TYPE_CHECKING:
     import random
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["LoopingModel", "NoisyModel", "RecordingModel", "ReplayModel", "RuleModel", "ScriptedModel"]
 
 
-class ScriptedModel:
+class ScriptedModel(InformedModel):
     """Gives the replies of a script, one a call, whatever the history says.
 
     replies: in order. A fresh model that a run goes on with (see `agentlib.resume`) begins behind the replies
@@ -28,9 +28,6 @@ class ScriptedModel:
     def __init__(self, replies: Iterable[Any]) -> None:
         self.replies = list(replies)
         self.calls = 0
-
-    def __call__(self, history: list[Entry]) -> Any:
-        return self.call(history, ModelRequest())
 
     def call(self, history: list[Entry], request: ModelRequest) -> Any:
         if not self.calls and request.replies:
@@ -75,7 +72,7 @@ class LoopingModel:
         return copy.deepcopy(self.reply)
 
 
-class NoisyModel:
+class NoisyModel(InformedModel):
     """Takes a different path from run to run, as a real model does: each call goes to one of several models.
 
     models: the ones to choose from. rng: a seeded `random.Random`, so that a run can be repeated.
@@ -91,15 +88,12 @@ class NoisyModel:
         self.rng = rng
         self.weights = weights
 
-    def __call__(self, history: list[Entry]) -> Any:
-        return self.call(history, ModelRequest())
-
     def call(self, history: list[Entry], request: ModelRequest) -> Any:
         (model,) = self.rng.choices(self.models, weights=self.weights)
         return call_model(model, history, request)
 
 
-class RecordingModel:
+class RecordingModel(InformedModel):
     """Passes each call on to another model and keeps what it saw and said.
 
     histories: a copy of the history at each call. replies: a copy of each reply.
@@ -110,9 +104,6 @@ class RecordingModel:
         self.histories: list[list[Entry]] = []
         self.replies: list[Any] = []
 
-    def __call__(self, history: list[Entry]) -> Any:
-        return self.call(history, ModelRequest())
-
     def call(self, history: list[Entry], request: ModelRequest) -> Any:
         self.histories.append(copy.deepcopy(history))
         reply = call_model(self.model, history, request)
@@ -120,7 +111,7 @@ class RecordingModel:
         return reply
 
 
-class ReplayModel:
+class ReplayModel(InformedModel):
     """Gives the replies of a recorded run again, and makes sure that the new run is the same so far.
 
     replies: the recorded replies, in order; an exception among them is raised.
@@ -140,9 +131,6 @@ class ReplayModel:
         self.lengths = list(lengths)
         self.attempts = list(attempts)
         self.calls = 0
-
-    def __call__(self, history: list[Entry]) -> Any:
-        return self.call(history, ModelRequest())
 
     def call(self, history: list[Entry], request: ModelRequest) -> Any:
         """Give the next reply, and tell the run of the attempts that failed before it."""

@@ -20,6 +20,7 @@ from agentlib.messages import (
     MAX_ERROR_CHARS,
     Entry,
     Exchange,
+    InformedModel,
     ModelFunction,
     ModelRequest,
     calls_in,
@@ -346,14 +347,11 @@ class Adapter(ABC):
         raise ProviderError(self.provider, words, status, worth_retrying=again, retry_after_seconds=wait)
 
 
-class _ProviderModel:
+class _ProviderModel(InformedModel):
     """What an adapter's `model` gives; see there."""
 
     def __init__(self, adapter: Adapter, client: Any, system: str, settings: Entry) -> None:
         self.adapter, self.client, self.system, self.settings = adapter, client, system, settings
-
-    def __call__(self, history: list[Entry]) -> Entry:
-        return self.call(history, ModelRequest())
 
     def call(self, history: list[Entry], request: ModelRequest) -> Entry:
         body = self.body(history, request.offer_tools)

@@ -19,10 +19,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agentlib._json import exact_number, whole_number
+from agentlib._json import exact_number, is_number, whole_number
 from agentlib._platform import HERE, NO_REAL_MODEL
 from agentlib.errors import ProviderError
-from agentlib.messages import Entry, ModelFunction, ModelRequest, calls_in, describe, json_text, short
+from agentlib.messages import (
+    Entry,
+    InformedModel,
+    ModelFunction,
+    ModelRequest,
+    calls_in,
+    describe,
+    json_text,
+    short,
+)
 from agentlib.providers._shared import (
     check_arguments,
     dict_in,
@@ -125,8 +134,7 @@ def model(
     several: a request is a list of one to three of them. Left to choose, it wrote no list in our trials.
     """
     check_arguments(name, system, {}, frozenset())
-    is_number = isinstance(temperature, (int, float)) and not isinstance(temperature, bool)
-    if not is_number or not 0 <= temperature <= 100:
+    if not is_number(temperature) or not 0 <= temperature <= 100:
         raise ValueError(f"temperature is a number from 0 to 100, but was {describe(temperature)}.")
     if whole_number("seed", seed, minimum=0) > MAX_SEED:
         raise ValueError(f"seed is at most {MAX_SEED:,}, but was {seed:,}.")
@@ -136,7 +144,7 @@ def model(
     return _LocalModel(client, name, system.strip(), offered, settings, seed * CALLS_PER_SEED, bool(several))
 
 
-class _LocalModel:
+class _LocalModel(InformedModel):
     """What `model` gives; see there. seed: of the next call."""
 
     def __init__(
@@ -160,9 +168,6 @@ class _LocalModel:
         }
         shape = {"name": "reply", "schema": tools_from(tools, self.several)}
         return first, {**settings, "response_format": {"type": "json_schema", "json_schema": shape}}
-
-    def __call__(self, history: list[Entry]) -> Entry:
-        return self.call(history, ModelRequest())
 
     def call(self, history: list[Entry], request: ModelRequest) -> Entry:
         first, settings = self.asks if request.offer_tools else self.closes

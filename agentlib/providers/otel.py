@@ -130,17 +130,17 @@ class _Writer:
     def __init__(
         self, trace: Trace, tracer: "Tracer", start_ns: int, timed: bool, who: Entry, content: bool
     ) -> None:
-        self.trace, self.events, self.tracer = trace, trace.events, tracer
+        from opentelemetry import trace as api
+
+        self.api, self.trace, self.events, self.tracer = api, trace, trace.events, tracer
         self.start_ns, self.timed, self.who, self.content = start_ns, timed, who, content
         self.histories = trace.histories() if content else []
         stop = self.last("stop")
         self.stopped, self.said = (stop.text, stop.entry or {}) if stop else ("", {})
 
     def write(self, agent: str) -> None:
-        from opentelemetry.trace import SpanKind, set_span_in_context
-
-        run = self.open("run", agent, 0, SpanKind.INTERNAL, None, {**self.who, "agent": agent})
-        inside = set_span_in_context(run)
+        run = self.open("run", agent, 0, self.api.SpanKind.INTERNAL, None, {**self.who, "agent": agent})
+        inside = self.api.set_span_in_context(run)
         for call, attempts in self.calls():
             self.write_call(call, attempts, inside)
         for part in self.tools():
@@ -214,10 +214,8 @@ class _Writer:
     # -- the spans
 
     def write_call(self, call: _Part, attempts: list[int], inside: Any) -> None:
-        from opentelemetry.trace import SpanKind, set_span_in_context
-
         asked = self.events[call.begin]
-        span = self.open("call", self.who["model"], call.begin, SpanKind.CLIENT, inside, self.who)
+        span = self.open("call", self.who["model"], call.begin, self.api.SpanKind.CLIENT, inside, self.who)
         end = call.end if call.end is not None else self.last_of(call.begin)
         reply = self.events[call.end] if call.end is not None else None
         gave = reply is not None and reply.text != "raised"
@@ -227,9 +225,7 @@ class _Writer:
         if not _usage(entry):
             facts["estimated_tokens"] = asked.tokens
         if gave:
-            facts["finish"] = [
-                "tool_call" if calls_in(entry) else _FINISH.get(entry.get("type", ""), "error")
-            ]
+            facts["finish"] = [_finish(entry)]
         if self.content:
             read = self.histories[asked.step - 1] if 0 < asked.step <= len(self.histories) else []
             facts["input"] = json_text([_message(one) for one in read])
@@ -241,11 +237,15 @@ class _Writer:
             self.fail(span, "invalid reply", reply.text)
         begin = self.at(call.begin)
         for place in attempts:
-            begin = self.write_attempt(place, begin, set_span_in_context(span))
+            begin = self.write_attempt(place, begin, self.api.set_span_in_context(span))
         if attempts:
             facts = {"attempt": len(attempts) + 1}
             last = self.tracer.start_span(
-                "attempt", set_span_in_context(span), SpanKind.CLIENT, _named(facts), start_time=begin
+                "attempt",
+                self.api.set_span_in_context(span),
+                self.api.SpanKind.CLIENT,
+                _named(facts),
+                start_time=begin,
             )
             if not gave:
                 self.fail(last, *self.why_no_reply(asked, reply))
@@ -264,22 +264,18 @@ class _Writer:
 
     def write_attempt(self, place: int, begin: int, inside: Any) -> int:
         """Write one attempt that failed; give when the next one began."""
-        from opentelemetry.trace import SpanKind
-
         event = self.events[place]
         entry = event.entry or {}
         wait = entry.get("wait_seconds", 0)
         facts = {"attempt": entry.get("attempt"), "wait": wait, **_usage(entry)}
         span = self.tracer.start_span(
-            "attempt", inside, SpanKind.CLIENT, _named(facts), start_time=min(begin, self.at(place))
+            "attempt", inside, self.api.SpanKind.CLIENT, _named(facts), start_time=min(begin, self.at(place))
         )
         self.fail(span, _status(event.text) or "_OTHER", event.text)
         span.end(self.at(place))
         return self.at(place) + (int(wait * 1e9) if self.timed else 0)
 
     def write_tool(self, part: _Part, inside: Any) -> None:
-        from opentelemetry.trace import SpanKind
-
         act = self.events[part.begin]
         request = self.trace.request(part.begin)
         offered = self.trace.about.get("offered", {}).get(act.text, {})
@@ -287,18 +283,14 @@ class _Writer:
             "tool_name": act.text, "tool_type": "function", "call_id": request.get("id") or act.id,
             "tool_description": offered.get("description"), "step": act.step,
         }  # fmt: skip
-        span = self.open("tool", act.text, part.begin, SpanKind.INTERNAL, inside, facts)
+        span = self.open("tool", act.text, part.begin, self.api.SpanKind.INTERNAL, inside, facts)
         end = part.end if part.end is not None else self.last_of(part.begin)
         result = (self.events[end].entry or {}).get("result") if part.end is not None else None
         if self.content:
-            span.set_attributes(
-                _named(
-                    {
-                        "arguments": json_text(request.get("input")),
-                        "result": None if part.end is None else json_text(result),
-                    }
-                )
-            )
+            facts = {"arguments": json_text(request.get("input"))}
+            if part.end is not None:
+                facts["result"] = json_text(result)
+            span.set_attributes(_named(facts))
         words = error_text(result)
         if part.end is None:
             self.fail(span, "not finished", "The trace ends before the tool does.")
@@ -320,10 +312,8 @@ class _Writer:
         )
 
     def fail(self, span: "Span", kind: str, words: str) -> None:
-        from opentelemetry.trace import Status, StatusCode
-
         span.set_attribute(NAMES["error"], kind)
-        span.set_status(Status(StatusCode.ERROR, words if self.content else None))
+        span.set_status(self.api.Status(self.api.StatusCode.ERROR, words if self.content else None))
 
     def last(self, kind: str) -> Event | None:
         return next((event for event in reversed(self.events) if event.kind == kind), None)
@@ -345,7 +335,11 @@ def _status(words: str) -> str:
     return found[1] if found else ""
 
 
-_FINISH = {"answer": "stop", "empty": "stop"}
+def _finish(reply: Entry) -> str:
+    """Give the conventions' word for how a reply ended."""
+    if calls_in(reply):
+        return "tool_call"
+    return "stop" if reply.get("type") in ("answer", "empty") else "error"
 
 
 def _named(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -377,5 +371,4 @@ def _message(entry: Entry) -> Entry:
         {"type": "tool_call", "id": call.get("id"), "name": call.get("tool"), "arguments": call.get("input")}
         for call in calls_in(entry)
     ]
-    finish = "tool_call" if calls_in(entry) else _FINISH.get(entry.get("type", ""), "error")
-    return {"role": "assistant", "parts": parts, "finish_reason": finish}
+    return {"role": "assistant", "parts": parts, "finish_reason": _finish(entry)}
