@@ -130,7 +130,7 @@ def test_a_line_that_is_no_repair_becomes_a_sentence(task, line):
 
 @pytest.mark.parametrize("number", [0, -1, 99])
 def test_a_line_that_is_not_there_is_said(number):
-    assert judged("x = 1", number, "x = 2", lambda names: "", {}) == "There is no such line."
+    assert judged("x = 1", number, "x = 2", lambda names: "") == "There is no such line."
 
 
 OTHER_FORMS = [
@@ -181,11 +181,11 @@ def test_half_a_repair_is_told_what_it_still_does(name, number, line, said):
 def test_each_bug_of_lesson_09_is_mended_by_its_line_alone():
     for bug in BUGS:
         code = with_bug(bug)
-        assert judged(code, bug.line, bug.text, judge_loop, {}) != "", bug
-        assert judged(code, bug.line, LOOP.split("\n")[bug.line - 1], judge_loop, {}) == "", bug
+        assert judged(code, bug.line, bug.text, judge_loop) != "", bug
+        assert judged(code, bug.line, LOOP.split("\n")[bug.line - 1], judge_loop) == "", bug
         for other in BUGS:
             if other.line != bug.line:
-                assert judged(code, other.line, other.text, judge_loop, {}) != "", (bug, other)
+                assert judged(code, other.line, other.text, judge_loop) != "", (bug, other)
 
 
 @pytest.mark.parametrize("line", ["while True: pass", "while True: model(history)"])
@@ -200,11 +200,9 @@ def test_a_repair_that_never_ends_is_ended(line, monkeypatch):
 
 
 def test_one_repair_leaves_nothing_behind_for_the_next():
-    names = {"seen": []}
-    code = "seen.append(1)\ncount = len(seen)"
+    code = "seen = globals().setdefault('seen', [])\nseen.append(1)\ncount = len(seen)"
     count = lambda names: f"{names['count']}"  # noqa: E731
-    assert [judged(code, 2, "count = len(seen)", count, names) for _ in range(2)] == ["1", "1"]
-    assert names == {"seen": []}
+    assert [judged(code, 3, "count = len(seen)", count) for _ in range(2)] == ["1", "1"]
 
 
 # --- drawing ----------------------------------------------------------------------------------------

@@ -77,8 +77,7 @@ def result_of(
     fault: what was seen, where it is not met. part: its number. saw: the calls of the model and the tools in
     that run.
     """
-    fault = fault if status == NOT_YET else None
-    first = (fault.hint if fault else None) or criterion.hints[0]
+    shown = fault if fault and status == NOT_YET else Fault("")
     return CriterionResult(
         part=part,
         id=criterion.id,
@@ -86,11 +85,11 @@ def result_of(
         points=criterion.points if status == OK else 0,
         max_points=criterion.points,
         wanted=criterion.wanted,
-        seen=fault.seen if fault else "",
-        hints=(first, criterion.hints[1]),
-        scenario=fault.scenario if fault else "",
-        seen_at=fault.seen_at if fault else 0,
-        seen_after=fault.seen_after if fault else 0,
+        seen=shown.seen,
+        hints=(shown.hint or criterion.nudge, criterion.hint),
+        scenario=shown.scenario,
+        seen_at=shown.seen_at,
+        seen_after=shown.seen_after,
         saw=saw,
     )
 

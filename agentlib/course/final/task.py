@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -59,16 +59,16 @@ class Played:
 
 
 def choose(
-    rng: Random, text: str, shown: str, right: Choiced, wrong: Iterable[Choiced], cell: str, most: int = 4
+    rng: Random, text: str, shown: str, right: Choiced, wrong: Iterable[Choiced], cell: str
 ) -> FinalTask:
     """Make a task with choices, in an order drawn.
 
     right, wrong: choices with their explanations; a wrong one that is equal to another is left out, and of
-    the others the first are taken. most: choices in all.
+    the others the first are taken, so that there are four choices in all.
     """
     taken = {right[0]: Choice(*right, right=True)}
     for words, why in wrong:
-        if len(taken) < most and words not in taken:
+        if len(taken) < 4 and words not in taken:
             taken[words] = Choice(words, why)
     choices = rng.sample(list(taken.values()), len(taken))
     return FinalTask(Question(text, tuple(choices), shown), cell)
@@ -81,24 +81,21 @@ def mend(
     why: str,
     judge: Callable[[dict[str, Any]], str],
     cell: str,
-    names: Mapping[str, Any] | None = None,
 ) -> FinalTask:
     """Make a task that asks for a repair of one line.
 
     right: the number of a line, from 1, and how it may read. judge: gets the names that the code has made;
-    gives "" if it does what it should, else what it does instead. names: what the code may use.
+    gives "" if it does what it should, else what it does instead.
     """
     code = code.strip("\n")
 
     def check(number: int, line: str) -> str:
-        return judged(code, number, line, judge, names or {})
+        return judged(code, number, line, judge)
 
     return FinalTask(Question(text, (), numbered(code), repair=Repair(check, *right, why)), cell)
 
 
-def judged(
-    code: str, number: int, line: str, judge: Callable[[dict[str, Any]], str], names: Mapping[str, Any]
-) -> str:
+def judged(code: str, number: int, line: str, judge: Callable[[dict[str, Any]], str]) -> str:
     """Put a line into code, run it in a namespace of its own and judge it. Gives "" if all is right."""
     lines = code.split("\n")
     if not 1 <= number <= len(lines):
@@ -114,7 +111,7 @@ def judged(
         return f"Python cannot read the code with this line: {getattr(problem, 'msg', problem)}."
 
     def run() -> str:
-        namespace = {"__name__": "repair", **copy.deepcopy(dict(names))}
+        namespace: dict[str, Any] = {"__name__": "repair"}
         exec(compiled, namespace)
         return judge(namespace)
 

@@ -105,7 +105,7 @@ def shown_which_line(rng: Random) -> FinalTask:
     """Show a loop with a bug and what was seen of it, and ask for the line."""
     bug = rng.choice(BUGS)
     code = with_bug(bug)
-    assert judged(code, bug.line, bug.text, judge, {})
+    assert judged(code, bug.line, bug.text, judge)
     others = [other for other in BUGS if other.line != bug.line]
     rng.shuffle(others)
     right = (f"line {bug.line}", bug.why)

@@ -17,7 +17,7 @@ from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import exercise_of
 from agentlib.course.grading.limits import Limits
 
-__all__ = ["Archives", "Submission", "find_submissions", "printable", "read_submission", "who"]
+__all__ = ["Archives", "Submission", "find_submissions", "printable", "read_submission", "whose"]
 
 SKIPPED = re.compile(
     r"\.ipynb_checkpoints|\.git|\.venv|__MACOSX|__pycache__|\._.*"
@@ -360,17 +360,6 @@ def _exercise(parts: tuple[str, ...]) -> str:
     return ""
 
 
-def who(parts: tuple[str, ...], exercise: str = "") -> tuple[str, str]:
-    """Tell the student, and the learning platform's number for them, from a path inside the folder.
-
-    nbgrader: [submitted/]STUDENT/ASSIGNMENT/FILE. Moodle: NAME_NUMBER_assignsubmission_file, as a folder or
-    at the beginning of a file's name. Canvas: name_NUMBER_NUMBER_FILE. Otherwise the first folder is the
-    student, or, with no folder, what the file's name says besides the exercise. A text that was written in
-    Moodle or Canvas tells its student, too.
-    """
-    return whose(parts, exercise)[:2]
-
-
 def _of_student(parts: tuple[str, ...]) -> tuple[str, ...]:
     """Leave off the outermost folders if they are a platform's: nbgrader's "submitted"."""
     if COURSE.fullmatch(parts[0]) and parts[1:2] == ("submitted",):
@@ -392,8 +381,12 @@ def _named(name: str) -> Whose | None:
 
 
 def whose(parts: tuple[str, ...], exercise: str = "") -> Whose:
-    """Tell whose a file is, from a path inside the folder; see `who`.
+    """Tell whose a file is, from a path inside the folder.
 
+    nbgrader: [submitted/]STUDENT/ASSIGNMENT/FILE. Moodle: NAME_NUMBER_assignsubmission_file, as a folder or
+    at the beginning of a file's name. Canvas: name_NUMBER_NUMBER_FILE. Otherwise the first folder is the
+    student, or, with no folder, what the file's name says besides the exercise. A text that was written in
+    Moodle or Canvas tells its student, too.
     The outermost name that tells counts: what is inside has its names from the student.
     """
     parts = _of_student(parts)

@@ -267,7 +267,7 @@ def grade_and_write(folder: Path, out: Path, arguments: argparse.Namespace) -> i
             course,
         )
         rows = grade_folder(
-            batch, who.make_executor, progress_bar(arguments.quiet), who.work, who.still_there
+            batch, who.make_executor, None if arguments.quiet else ProgressBar(), who.work, who.still_there
         )
     write_results(rows, out, arguments.format)
     counts = Counter(row.status for row in rows)
@@ -282,11 +282,6 @@ def grade_and_write(folder: Path, out: Path, arguments: argparse.Namespace) -> i
         print(f"Nothing in {folder} is an exercise of this course. Is it the right folder?", file=sys.stderr)
         return 2
     return 0
-
-
-def progress_bar(quiet: bool) -> "ProgressBar | None":
-    """Make a progress bar with the time left; None if there is to be none."""
-    return None if quiet else ProgressBar()
 
 
 class ProgressBar:

@@ -12,7 +12,7 @@ from agentlib.course.checking.magics import plain
 from agentlib.course.checking.notebook import converted_note, format_of, read_cells
 from agentlib.course.checking.spec import Exercise
 from agentlib.course.errors import NotebookError
-from agentlib.course.exercises import FRESH_DIR, exercise_of_cells
+from agentlib.course.exercises import exercise_of_cells
 from agentlib.course.grading.sketches import fingerprint
 from agentlib.course.running.cells import Cell
 
@@ -61,16 +61,15 @@ class Own:
     solution: tuple[str, ...]
 
 
-def own_cells(exercise: Exercise, folder: Path = FRESH_DIR) -> Own:
+def own_cells(exercise: Exercise) -> Own:
     """Read our copy of an exercise; without one, every cell is the learner's."""
-    path = folder / f"{exercise.name}.ipynb"
-    if not path.exists():
+    if not exercise.fresh.exists():
         return Own((), {}, ())
-    data = path.read_bytes()
+    data = exercise.fresh.read_bytes()
     code = [cell for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
     about = [cell["metadata"].get("nbgrader", {}) for cell in code]
     setup, locked, solution = [], {}, []
-    for cell, marks in zip(read_cells(data, path), about, strict=True):
+    for cell, marks in zip(read_cells(data, exercise.fresh), about, strict=True):
         if marks.get("solution"):
             solution.append(cell.grade_id)
         elif marks.get("locked"):
