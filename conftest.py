@@ -5,8 +5,12 @@ Some tests wait for a clock, so on two cores a third process still makes it shor
 
 import tempfile
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from agentlib.course.grading import SandboxRoot
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -15,6 +19,15 @@ def _nobodys_progress() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setenv("AGENTLIB_DATA_DIR", folder)
         yield
+
+
+@pytest.fixture(scope="session")
+def root() -> "Iterator[SandboxRoot]":
+    """Give one sandbox root, from which all tests start their children."""
+    from agentlib.course.grading import temporary_sandbox_root  # noqa: PLC0415  few tests grade
+
+    with temporary_sandbox_root() as made:
+        yield made
 
 
 @pytest.hookimpl(optionalhook=True)  # the hook is pytest-xdist's

@@ -13,7 +13,7 @@ import pytest
 from agentlib.course.cli import main
 from agentlib.course.errors import GradebookError
 from agentlib.course.exercises import EXERCISES
-from agentlib.course.grading import BACKENDS, Batch, Limits, Row, grade_folder, temporary_sandbox_root
+from agentlib.course.grading import BACKENDS, Batch, Limits, Row, grade_folder
 from agentlib.course.grading.export import read_rows, write_results
 
 pytest.importorskip(
@@ -75,12 +75,11 @@ def course(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def graded(course):
+def graded(course, root):
     """The folder with our grades of what was handed in."""
-    with temporary_sandbox_root() as root:
-        out = course.folder / "results"
-        batch = Batch(course.folder / "submitted", out, BACKENDS[-1], root, Limits(), workers=2)
-        write_results(grade_folder(batch, ThreadPoolExecutor), out)
+    out = course.folder / "results"
+    batch = Batch(course.folder / "submitted", out, BACKENDS[-1], root, Limits(), workers=2)
+    write_results(grade_folder(batch, ThreadPoolExecutor), out)
     return out
 
 

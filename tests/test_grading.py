@@ -22,7 +22,7 @@ from agentlib.course.grading.channel import Child
 from agentlib.course.grading.grade import seed_for
 from agentlib.course.grading.processes import is_running, kill_user
 from agentlib.course.grading.sandbox import PROMISES, bubblewrap_command, is_root
-from agentlib.course.grading.sandbox_root import course_version, remove_leftovers, temporary_sandbox_root
+from agentlib.course.grading.sandbox_root import course_version, remove_leftovers
 from agentlib.course.grading.sandboxed import SandboxedLearner, checked
 from agentlib.course.grading.selection import try_backend
 from agentlib.course.grading.submission import (
@@ -43,12 +43,6 @@ LAST = BACKENDS[-1]
 SHORT = Limits(cell_seconds=2.0, call_seconds=1.0, grace_seconds=0.5, wall_seconds=20.0)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="grading is tried on Linux and macOS")
-
-
-@pytest.fixture(scope="module")
-def root():
-    with temporary_sandbox_root() as made:
-        yield made
 
 
 @contextlib.contextmanager

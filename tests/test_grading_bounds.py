@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.course.grading import BACKENDS, Limits, temporary_sandbox_root
+from agentlib.course.grading import BACKENDS, Limits
 from agentlib.course.grading.batch import EarlyPool
 from agentlib.course.grading.cgroup import enclose, places, remove_cgroup, remove_old_cgroups
 from agentlib.course.grading.channel import Child
@@ -85,11 +85,10 @@ def test_a_group_ends_a_process_that_holds_memory_which_no_look_at_it_shows():
 
 
 @pytest.mark.skipif(bool(BACKENDS[0].available()), reason=f"bubblewrap {BACKENDS[0].available()}")
-def test_a_child_in_bubblewrap_leaves_no_group():
-    with temporary_sandbox_root() as root:
-        child = Child(BACKENDS[0], root, Limits(), time.monotonic() + 20)
-        group = child._started.cgroup
-        child.end()
+def test_a_child_in_bubblewrap_leaves_no_group(root):
+    child = Child(BACKENDS[0], root, Limits(), time.monotonic() + 20)
+    group = child._started.cgroup
+    child.end()
     assert group is None or not group.exists()
 
 

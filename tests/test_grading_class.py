@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from agentlib.course.exercises import EXERCISES
-from agentlib.course.grading import BACKENDS, Row, grade_notebook, temporary_sandbox_root
+from agentlib.course.grading import BACKENDS, Row, grade_notebook
 from agentlib.course.grading.alike import alike_notes, with_alike_notes
 from agentlib.course.grading.commands import folder_problem
 from agentlib.course.grading.export import csv_text, write_results
@@ -26,17 +26,16 @@ pytestmark = pytest.mark.skipif(bool(BACKENDS[-1].available()), reason="no backe
 
 
 @pytest.fixture(scope="module")
-def rows():
+def rows(root):
     """Graded rows, by name."""
-    with temporary_sandbox_root() as root:
-        return {
-            name: replace(grade_notebook(notebook(source), EX01, BACKENDS[-1], root), student=name, file=file)
-            for name, source, file in (
-                ("right", HONEST, "right.ipynb"),
-                ("half", HALF, "half.ipynb"),
-                ("constant", CONSTANT, "constant.ipynb"),
-            )
-        }
+    return {
+        name: replace(grade_notebook(notebook(source), EX01, BACKENDS[-1], root), student=name, file=file)
+        for name, source, file in (
+            ("right", HONEST, "right.ipynb"),
+            ("half", HALF, "half.ipynb"),
+            ("constant", CONSTANT, "constant.ipynb"),
+        )
+    }
 
 
 def many(row: Row, *students: str, **changes) -> list[Row]:
@@ -121,12 +120,11 @@ def test_three_thousand_rows_make_a_page_of_a_few_megabytes(rows):
     assert ":has(" not in page  # with it a browser looks through all rows for each one that comes: 12 seconds
 
 
-def test_what_is_not_started_and_used_time_says_so(monkeypatch):
+def test_what_is_not_started_and_used_time_says_so(root, monkeypatch):
     monkeypatch.setattr("agentlib.course.grading.grade.STUB_SECONDS", 0.6)
     busy = code_cell("import time\nwhile time.process_time() < 0.8: pass")
     data = json.dumps({**FRESH, "cells": [busy, *FRESH["cells"]]}).encode()
-    with temporary_sandbox_root() as root:
-        row = grade_notebook(data, EX01, BACKENDS[-1], root)
+    row = grade_notebook(data, EX01, BACKENDS[-1], root)
     assert row.status == "not started"
     assert re.search(r"not started, and yet it used \d seconds of computing time", row.notes[-1])
     assert needs_look(row)

@@ -19,7 +19,6 @@ from agentlib.course.grading import (
     Row,
     grade_folder,
     grade_notebook,
-    temporary_sandbox_root,
 )
 from agentlib.course.grading.collect import MAX_NOTEBOOKS, Archives, find_submissions, read_submission, whose
 from agentlib.course.grading.export import csv_text, rows_that_count
@@ -31,12 +30,6 @@ NAME = "ex01_write_the_loop.ipynb"
 RIGHT, WRONG = notebook(HONEST), notebook(CONSTANT)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="grading is tried on Linux and macOS")
-
-
-@pytest.fixture(scope="module")
-def root():
-    with temporary_sandbox_root() as made:
-        yield made
 
 
 def put(folder: Path, *names: str, data: bytes = RIGHT) -> Path:

@@ -27,7 +27,6 @@ from agentlib.course.grading.containers import (
     remove_container,
 )
 from agentlib.course.grading.sandbox import ENVIRONMENT
-from agentlib.course.grading.sandbox_root import temporary_sandbox_root
 from agentlib.course.grading.selection import try_backend
 
 ROOT = Path(__file__).parent.parent
@@ -39,12 +38,6 @@ HOME = Path("/home of a child")
 WORKING = [backend for backend in (DOCKER, PODMAN) if not backend.available()]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the program that plays docker needs a shell")
-
-
-@pytest.fixture(scope="module")
-def root():
-    with temporary_sandbox_root() as made:
-        yield made
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ import pytest
 from agentlib.course.cli import main, parse
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import EXERCISES
-from agentlib.course.grading import BACKENDS, Batch, Limits, Row, grade_folder, temporary_sandbox_root
+from agentlib.course.grading import BACKENDS, Batch, Limits, Row, grade_folder
 from agentlib.course.grading.batch import EarlyPool
 from agentlib.course.grading.collect import find_submissions, printable, read_submission, whose
 from agentlib.course.grading.commands import ProgressBar, folder_problem, limit
@@ -42,12 +42,6 @@ RIGHT, WRONG = notebook(HONEST), notebook(CONSTANT)
 NAME = "ex01_write_the_loop.ipynb"
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="grading is tried on Linux and macOS")
-
-
-@pytest.fixture(scope="module")
-def root():
-    with temporary_sandbox_root() as made:
-        yield made
 
 
 def hand_in(folder: Path, **students: bytes) -> Path:

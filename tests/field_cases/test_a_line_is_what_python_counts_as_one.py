@@ -4,7 +4,7 @@ import pytest
 
 from agentlib.course.checking.notebook import read_cells
 from agentlib.course.exercises import EXERCISES
-from agentlib.course.grading import BACKENDS, grade_notebook, temporary_sandbox_root
+from agentlib.course.grading import BACKENDS, grade_notebook
 from agentlib.course.running.cells import Cell, run_cells
 from agentlib.course.running.runner import Runner
 from tests.hostile.submissions import HONEST, notebook
@@ -52,7 +52,7 @@ def test_an_error_in_a_function_shows_its_own_line(letter):
 
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-def test_lines_of_every_system_are_counted_and_run(end, tmp_path):
+def test_lines_of_every_system_are_counted_and_run(end, root, tmp_path):
     ex01 = EXERCISES["ex01_write_the_loop"]
     bad = end.join(["text = '''one", "two'''", "x = 1 / 0"])
     data = notebook(HONEST.replace("\n", end), before=[bad])
@@ -60,7 +60,6 @@ def test_lines_of_every_system_are_counted_and_run(end, tmp_path):
     ran = run_cells(cells)
     assert ran.names["text"] == "one\ntwo"
     assert ran.problems[0].endswith("line 3: ZeroDivisionError: division by zero: `x = 1 / 0`")
-    with temporary_sandbox_root() as root:
-        row = grade_notebook(data, ex01, BACKENDS[-1], root, seed=5)
+    row = grade_notebook(data, ex01, BACKENDS[-1], root, seed=5)
     assert row.points == 10
     assert "`x = 1 / 0`" in " ".join(row.notes)

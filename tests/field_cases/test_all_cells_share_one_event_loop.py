@@ -9,7 +9,7 @@ import pytest
 from agentlib.course.check_file import check_file
 from agentlib.course.check_subprocess import check_in_subprocess
 from agentlib.course.exercises import EXERCISES
-from agentlib.course.grading import BACKENDS, grade_notebook, temporary_sandbox_root
+from agentlib.course.grading import BACKENDS, grade_notebook
 from agentlib.course.running.cells import Cell, run_cells
 from tests.hostile.submissions import HONEST, notebook
 
@@ -172,12 +172,6 @@ CALLED = {
         "asyncio.create_task(helper())",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def root():
-    with temporary_sandbox_root() as made:
-        yield made
 
 
 @pytest.mark.parametrize(("cell", "line"), CALLED.values(), ids=CALLED)

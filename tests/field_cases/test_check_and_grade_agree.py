@@ -14,7 +14,7 @@ from agentlib.course.check_file import check_file
 from agentlib.course.check_subprocess import check_in_subprocess
 from agentlib.course.errors import NotebookError
 from agentlib.course.exercises import EXERCISES, FRESH_DIR
-from agentlib.course.grading import BACKENDS, grade_notebook, temporary_sandbox_root
+from agentlib.course.grading import BACKENDS, grade_notebook
 from tests.hostile.submissions import HONEST, notebook
 from tests.zoo import ex01, specimens
 
@@ -22,12 +22,6 @@ ROOT = Path(__file__).parents[2]
 EX01 = EXERCISES["ex01_write_the_loop"]
 NO_FUNCTION = re.compile(r"no cell makes a function|which is no function|`def run_agent\(\.\.\.\)`")
 UNREADABLE, NOT_STARTED = "unreadable", "not started"
-
-
-@pytest.fixture(scope="module")
-def root():
-    with temporary_sandbox_root() as made:
-        yield made
 
 
 def checked(data, exercise, folder, run):

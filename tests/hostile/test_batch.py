@@ -10,7 +10,6 @@ import time
 import pytest
 
 from agentlib.course.grading import BACKENDS, Limits
-from agentlib.course.grading.sandbox_root import temporary_sandbox_root
 from agentlib.course.grading.selection import try_backend
 from tests.hostile.submissions import CASES, HONEST, PARTIAL, Case, notebook
 from tests.hostile.test_submissions import NO_BUBBLEWRAP
@@ -51,10 +50,9 @@ def a_class() -> list[Case]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="bubblewrap needs Linux")
-def test_a_class_of_300_with_15_hostile_ones_is_killed_twice(tmp_path):
-    with temporary_sandbox_root() as root:
-        if try_backend(BACKENDS[0], root, Limits()):
-            pytest.skip(NO_BUBBLEWRAP)
+def test_a_class_of_300_with_15_hostile_ones_is_killed_twice(root, tmp_path):
+    if try_backend(BACKENDS[0], root, Limits()):
+        pytest.skip(NO_BUBBLEWRAP)
     cases = a_class()
     folder, out = tmp_path / "in", tmp_path / "out"
     for number, case in enumerate(cases):

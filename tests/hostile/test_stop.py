@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib.course.grading import BACKENDS, Batch, Limits, grade_folder, temporary_sandbox_root
+from agentlib.course.grading import BACKENDS, Batch, Limits, grade_folder
 from agentlib.course.grading.batch import local_pool
 from tests.hostile.submissions import notebook
 
@@ -103,7 +103,7 @@ class Far(ThreadPoolExecutor):
         super().shutdown(wait)
 
 
-def test_whoever_wants_the_rows_may_stop_with_any_executor(tmp_path):
+def test_whoever_wants_the_rows_may_stop_with_any_executor(root, tmp_path):
     path = tmp_path / "in" / "ann" / "ex01.ipynb"
     path.parent.mkdir(parents=True)
     path.write_bytes(notebook())
@@ -111,10 +111,9 @@ def test_whoever_wants_the_rows_may_stop_with_any_executor(tmp_path):
     def stop(done, total):
         raise KeyboardInterrupt
 
-    with temporary_sandbox_root() as root:
-        batch = Batch(tmp_path / "in", tmp_path / "out", BACKENDS[-1], root, Limits())
-        with pytest.raises(KeyboardInterrupt):
-            grade_folder(batch, Far, stop)
+    batch = Batch(tmp_path / "in", tmp_path / "out", BACKENDS[-1], root, Limits())
+    with pytest.raises(KeyboardInterrupt):
+        grade_folder(batch, Far, stop)
     assert len(list((tmp_path / "out" / "results").iterdir())) == 1  # what was graded is kept
 
 

@@ -410,9 +410,8 @@ def _with_shared(value: Any, known: dict[str | bytes, Any]) -> Any:
 
 def _crashed(task: Task, why: str) -> Row:
     found = task.submission
-    exercise = EXERCISES.get(found.exercise)
-    points = exercise.max_points if exercise else 0
-    return Row(found.student, found.exercise, found.file, 0, points, CRASHED, task.backend, 0, 0.0, (why,))
+    row = unreadable(found.student, found.exercise, found.file, why)
+    return replace(row, status=CRASHED, isolation=task.backend)
 
 
 def _version(batch: Batch, course: str) -> str:

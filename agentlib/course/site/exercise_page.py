@@ -9,7 +9,7 @@ from typing import Any
 from agentlib.course.checking.spec import Exercise
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.site.links import page_of
-from agentlib.course.site.start_page import PAGES
+from agentlib.course.site.read_pages import PAGES, json_in_page
 
 __all__ = ["exercise_page", "write_exercise_pages"]
 
@@ -49,12 +49,11 @@ def exercise_page(page: str, exercise: Exercise, notebook: dict[str, Any]) -> st
         "notebook": notebook,
     }
     root = "../" * page_of(f"exercises/{exercise.name}.ipynb").count("/")
-    data = json.dumps(about).replace("<", "\\u003c")
     soup.head.append(_fragment(soup, f'<link rel="stylesheet" href="{root}exercise.css">'))
     soup.body.append(
         _fragment(
             soup,
-            f'<script type="application/json" id="exercise">{data}</script>\n'
+            f'<script type="application/json" id="exercise">{json_in_page(about)}</script>\n'
             f'<script src="{root}exercise_guard.js"></script>\n'
             f'<script type="module" src="{root}exercise.js" id="exercise-script"></script>\n',
         )

@@ -19,7 +19,9 @@ from agentlib.course.site.widgets import STATE, VIEW, PagePart, WidgetParts, wid
 from agentlib.views.describe import joined
 from agentlib.views.shown import Html, caption_html, joined_html, tag
 
-__all__ = ["Neighbour", "ReadPage", "read_page", "rendered", "write_read_pages"]
+__all__ = [
+    "PAGES", "Neighbour", "ReadPage", "filled", "json_in_page", "read_page", "rendered", "write_read_pages",
+]  # fmt: skip
 
 PAGES = Path(__file__).with_name("pages")
 VIEWS = Path(__file__).parents[2] / "views"
@@ -187,26 +189,32 @@ def read_page(
     page: ReadPage, links: Links, before: Neighbour | None = None, after: Neighbour | None = None
 ) -> str:
     """Write a page as HTML. before, after: the pages that it leads to."""
-    template = Environment(
-        loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
-    ).get_template("read.html")
-    return template.render(
+    return filled(
+        "read.html",
         title=page.title,
         name=Path(page.source).stem,
         root=links.root(page.source),
         run=page.source if page.source.endswith(".ipynb") else "",
         contents=page.contents,
         text=Markup(page.text),
-        parts=Markup(json_in_page([asdict(part) for part in page.parts])) if page.parts else "",
+        parts=json_in_page([asdict(part) for part in page.parts]) if page.parts else "",
         before=before,
         after=after,
     )
 
 
-def json_in_page(value: Any) -> str:
+def filled(template: str, **values: Any) -> str:
+    """Write a page from a template of ours; values are escaped, but for `Markup`."""
+    templates = Environment(
+        loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    return templates.get_template(template).render(values)
+
+
+def json_in_page(value: Any) -> Markup:
     """Write plain data as JSON that may stand in a page's script, whatever texts are in it."""
     # A script ends at the first "</script", whatever stands around it; JSON may write "<" as its code.
-    return json.dumps(value).replace("<", "\\u003c")
+    return Markup(json.dumps(value).replace("<", "\\u003c"))
 
 
 def write_read_pages(site: Path, course_dir: Path) -> list[str]:

@@ -1,19 +1,19 @@
 """The start page: a run in the player, the text of its loop to change, and the map of the course."""
 
-import html
-import json
 import re
 import shutil
 from pathlib import Path
 
+from markupsafe import Markup
+
 from agentlib.course.site.links import page_of
 from agentlib.course.site.live import first_values
+from agentlib.course.site.read_pages import PAGES, filled, json_in_page
 from agentlib.labs import blue_mugs
 from agentlib.views.shown import joined_html, tag
 
-__all__ = ["PAGES", "course_map", "start_page", "write_start_page"]
+__all__ = ["course_map", "start_page", "write_start_page"]
 
-PAGES = Path(__file__).with_name("pages")
 PLAYER = Path(__file__).parents[2] / "views" / "tracer"
 SHARED = (
     "editor.js", "editor.LICENSE.txt", "page_model.js", "python.js", "python_worker.js", "start.css",
@@ -43,16 +43,14 @@ def course_map(readme: str) -> str:
 def start_page(readme: str) -> str:
     """Make the start page. readme: the text of README, whose tables are the map."""
     loop = (PAGES / "loop.txt").read_text(encoding="utf-8")
-    parts = {
-        "goal": html.escape(blue_mugs.GOAL),
-        "loop": html.escape(loop),
-        "max_steps": str(MAX_STEPS),
-        "map": course_map(readme),
-        # A script ends at the first "</script", whatever stands around it; JSON may write "<" as its code.
-        "values": json.dumps(first_values(loop, MAX_STEPS)).replace("<", "\\u003c"),
-    }
-    first, *pieces = (PAGES / "index.html").read_text(encoding="utf-8").split("{{")
-    return first + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces))
+    return filled(
+        "index.html",
+        goal=blue_mugs.GOAL,
+        loop=loop,
+        max_steps=MAX_STEPS,
+        map=Markup(course_map(readme)),
+        values=json_in_page(first_values(loop, MAX_STEPS)),
+    )
 
 
 def write_start_page(site: Path, course_dir: Path) -> None:
