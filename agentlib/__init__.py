@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentlib import errors, stops
-    from agentlib._run import LATER, Run
+    from agentlib._approval import LATER
+    from agentlib._run import Run
     from agentlib._writer import trace_writer
     from agentlib.loop import replay, resume, run_agent
     from agentlib.messages import answer, ask, ask_together
@@ -40,7 +41,7 @@ __all__ = [
 # Each name is loaded when it is first asked for: every graded submission is a Python of its own that needs
 # few of them, and to load them all takes longer than to run most notebooks.
 _MODULE_OF = {
-    "LATER": "_run",
+    "LATER": "_approval",
     "Event": "trace",
     "Run": "_run",
     "ScriptedModel": "models",

@@ -35,9 +35,9 @@ def make_state(goes_on_from: Trace | None, *args: Any, **options: Any) -> RunSta
     state = (
         RunState(*args, **options) if goes_on_from is None else ResumedState(goes_on_from, *args, **options)
     )
-    begin = getattr(state.on_event, "begin", None)
-    if begin is not None:
-        begin(state.about, tuple(state.events))
+    begin_trace = getattr(state.on_event, "begin_trace", None)  # as a trace_writer has it
+    if begin_trace is not None:
+        begin_trace(state.about, tuple(state.events))
     return state
 
 
@@ -106,7 +106,7 @@ class ResumedState(RunState):
         if trace.events:
             self.progress.last_seconds = max(event.seconds for event in trace.events)
             self.progress.started -= self.progress.last_seconds  # running time alone counts
-        self.call = self._reply
+        self.ask_model = self._reply
         self.events.extend(trace.events)
         self.happened_now, self.happened = self.happened, self._happened_or_recorded
         before = trace.latest_about()
@@ -152,7 +152,7 @@ class ResumedState(RunState):
         """Look at every limit. A call that the trace holds was made, whatever they say now."""
         ask = self.recorded.asked(self.progress.steps + 1)
         if ask is None and self.end is not None:
-            raise Stop(self.end)
+            raise Stop(self.end, allows_closing=True)
         if ask is None:
             return super().check_limits()
         while self.recorded.notes[self.progress.steps]:

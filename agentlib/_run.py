@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any, Literal
+from typing import Any
 
+from agentlib._approval import LATER, Approve, refusal_of
 from agentlib._at_once import Job, SideBySide
 from agentlib._history import History
 from agentlib._json import whole_number
@@ -51,24 +51,13 @@ from agentlib.stops import (
 from agentlib.tools import STILL_RUNNING, Tool, ToolOutcome, Worker, failure, read_tools, run_tool, words_of
 from agentlib.trace import CLOSING_FAILED, WAITS, Event, Trace
 
-__all__ = ["LATER", "Approve", "Clock", "Later", "Memory", "OnEvent", "Run", "RunState", "Stop"]
+__all__ = ["Clock", "Memory", "OnEvent", "Run", "RunState", "Stop"]
 
 Memory = Callable[[list[Entry]], list[Entry]]
 
 
-class Later(Enum):
-    """What `approve` gives when a person has not decided yet: the run then waits."""
-
-    LATER = "later"
-
-    def __repr__(self) -> str:
-        return "LATER"
-
-
-LATER = Later.LATER
-Approve = Callable[[Entry], bool | str | Later]
-"""Asked before a risky tool runs. Only True is a yes; a text is a no, and the model reads it; see `LATER`."""
 OnEvent = Callable[[Event], None]
+"""Sees each event. One that has `begin_trace(about, events)` is told before what is known of the run."""
 Clock = Callable[[], float]
 
 MAX_RESULT_CHARS = 20_000
@@ -121,15 +110,16 @@ class Run:
 
 
 class Stop(Exception):
-    """Raised inside the loop to end it. reason: why."""
+    """Raised inside the loop to end it. reason: why. allows_closing: as in `StopRule`."""
 
-    def __init__(self, reason: StopReason) -> None:
+    def __init__(self, reason: StopReason, allows_closing: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.allows_closing = allows_closing
 
 
 class RunState:
-    """Everything that changes while a run goes on. The loop tells it what happens; it keeps count.
+    """What the loop does, move by move, with everything that is counted and written down on the way.
 
     As a context manager it makes whatever is raised the reason to stop, and gives every request a result.
     Arguments as in `agentlib.run_agent`. Raises TypeError or ValueError at once for what a programmer
@@ -163,7 +153,7 @@ class RunState:
             if function is not None:
                 _check_function(name, function)
         self.model = model
-        self.call = getattr(model, "call", None)  # a model that wants to know more than the history
+        self.ask_model = getattr(model, "call", None)  # of a model that wants to know more than the history
         self.tools = read_tools(tools)
         self.goal = goal
         self.approve = approve
@@ -201,6 +191,7 @@ class RunState:
         self.failed_usage: ReplyUsage | None = None  # what a provider counts for a call that gave no reply
         self.answer: str | None = None
         self.reason = self.stopped = StopReason("")  # why it ends, and what was said of it at the end
+        self.may_close = False  # what stopped the run leaves room for one more call
         self.closing = False
         self.ending = False
         self.said_late = ""
@@ -223,7 +214,7 @@ class RunState:
         """Look at every limit. Raises Stop if the next call must not be made, or if a request waits."""
         if self.waiting:
             raise Stop(StopReason(WAITING, f"a person has to decide on: {', '.join(self.waiting)}"))
-        self._prepare_call()
+        self._prepare_call()  # with memory, what it leaves to read
         self._look_at(self.call_rules)
 
     # -- 1. ask
@@ -235,13 +226,16 @@ class RunState:
         progress.coins += progress.next_entries
         read = None if self.read == self.history.entries else self.read
         entries, tokens = progress.next_entries, progress.next_estimate
-        text = "closing" if self.closing else ""
-        now = progress.last_seconds
-        self.happened(Event("ask", progress.steps, None, entries, tokens, "", text, False, 0, read, now))
+        self.happened(
+            Event(
+                "ask", progress.steps, entries=entries, tokens=tokens, read=read,
+                text="closing" if self.closing else "", seconds=progress.last_seconds,
+            )
+        )  # fmt: skip
         try:
             # A list that the model may change without harm to the record.
             history = self.history.view() if self.read is None else copy.deepcopy(self.read)
-            raw = self.model(history) if self.call is None else self.call(history, self._request())
+            raw = self.model(history) if self.ask_model is None else self.ask_model(history, self._request())
         except (KeyboardInterrupt, Stop):
             raise
         except BaseException as problem:  # whatever a provider's client raises, the work so far is kept
@@ -253,8 +247,7 @@ class RunState:
         return read_reply(raw, progress.steps)
 
     def _request(self) -> ModelRequest:
-        # Just before, the limit itself has looked at the clock.
-        left = None if self.deadline is None else max(0.0, self.deadline - self.progress.seconds_read)
+        left = None if self.deadline is None else max(0.0, self.deadline - self.progress.look_at_clock())
         return ModelRequest(not self.closing, left, self._noted, self.replies)
 
     def _noted(self, event: Event) -> None:
@@ -288,7 +281,7 @@ class RunState:
         self.empty_replies = self.empty_replies + 1 if reply.kind == "empty" else 0
         if reply.kind == "invalid":
             progress.errors += 1
-        self.happened(Event("reply", progress.steps, entry, 0, read, "", reply.problem, False, 0, None, now))
+        self.happened(Event("reply", progress.steps, entry, tokens=read, text=reply.problem, seconds=now))
         if reply.kind == "answer":
             self.answer = entry["text"]
         elif reply.kind == "invalid":
@@ -323,7 +316,7 @@ class RunState:
                     why = "another request in the same reply was a repeat. Ask again without it."
                     self._record_not_run(why, verdict.repeated)
                     if verdict.stop is not None:
-                        raise Stop(read_reason(verdict.stop))
+                        raise Stop(read_reason(verdict.stop), rule.allows_closing)
                     if verdict.note:
                         self.note(verdict.note)
                     return ()
@@ -341,7 +334,7 @@ class RunState:
         # Before the event: what stands in the trace as begun had its yes, and may have done something.
         refusal = self._refusal(call, tool) if tool is not None and (tool.risky or call.problem) else None
         step, now = self.progress.steps, self.progress.last_seconds
-        self.happened(Event("act", step, None, 0, 0, call.id, call.tool, False, 0, None, now))
+        self.happened(Event("act", step, id=call.id, text=call.tool, seconds=now))
         outcome = self._outcome(call, tool) if refusal is None else refusal
         return _shortened(outcome, self.max_result_chars)
 
@@ -391,7 +384,7 @@ class RunState:
         """Say why a request is not run; ask a person if the tool is risky. None = it may run."""
         if call.problem:
             return failure("invalid_input", f"The request cannot be run: {call.problem}.", ran=False)
-        said = _ask_person(self.approve, call)
+        said = refusal_of(self.approve, call)
         self.progress.look_at_clock()  # the person may have taken long
         if said is LATER:
             words = f"{call.tool} waits for a person's yes. It was not run yet; its result will stand here."
@@ -418,16 +411,16 @@ class RunState:
 
     def _look_before_tool(self) -> None:
         """Raise Stop if no tool may run any more."""
-        reason = self._forbidden()
-        if reason is not None:
-            raise Stop(reason)
+        stop = self._forbidden()
+        if stop is not None:
+            raise stop
 
-    def _forbidden(self) -> StopReason | None:
+    def _forbidden(self) -> Stop | None:
         """Look at a cancel and at the deadline before a tool runs."""
         for rule in self.tool_rules:
             reason = rule.before_tool(self.progress)
             if reason is not None:
-                return read_reason(reason)
+                return Stop(read_reason(reason), rule.allows_closing)
         return None
 
     # -- 4. record
@@ -459,22 +452,28 @@ class RunState:
         text = "fatal" if outcome.fatal else "" if outcome.ran or outcome.failed else "not run"
         ended = None if self.together is None else self.together.ended.pop(call.id, None)
         now = progress.look_at_clock() if ended is None else ended
-        self.happened(Event("result", progress.steps, entry, 0, 0, "", text, outcome.ran, 0, None, now))
+        self.happened(Event("result", progress.steps, entry, text=text, ran=outcome.ran, seconds=now))
 
     # -- the end
 
     def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> bool:
         """Make what was raised the reason to stop, and give every request that is still open a result."""
+        has_failed = False
         while True:
             try:
                 stopped = isinstance(problem, Stop)
                 if problem is not None and not (stopped and self.closing):  # a closing call changes no reason
                     self.reason = _reason_for(problem)
+                    self.may_close = isinstance(problem, Stop) and problem.allows_closing
                 self.ending = self.closing or not stopped
                 self._record_not_run()
                 return True
-            except BaseException as another:  # an interrupt, or a watcher that raised
-                problem = another
+            except KeyboardInterrupt as interrupt:
+                problem = interrupt
+            except BaseException as another:  # of a watcher, which is not asked again
+                if has_failed:  # memory that is full, say: nobody could make an end in order
+                    raise
+                has_failed, problem = True, another
 
     def begin_closing(self) -> None:
         """Tell the model that its next reply is the last. Raises Stop if that call would break a limit."""
@@ -487,22 +486,28 @@ class RunState:
     def result(self) -> Run:
         """Say why the run ended, and put it together."""
         while True:
-            with self:  # an interrupt may come in these very last lines too
+            try:
                 self._finish()
                 self.worker.close()
-                progress = self.progress
-                return Run(
-                    answer=self.answer,
-                    stopped=self.stopped,
-                    steps=progress.steps,
-                    usage=progress.usage,
-                    tool_runs=progress.tool_runs,
-                    errors=progress.errors,
-                    coins=progress.coins,
-                    trace=Trace(tuple(self.events), self.about),
-                    closing=self.closing and self.answer is not None,
-                    _entries=pickle.dumps(self.history.entries, pickle.HIGHEST_PROTOCOL),
-                )
+                return self._put_together()
+            except KeyboardInterrupt as interrupt:  # it may come in these very last lines too
+                if not self.__exit__(KeyboardInterrupt, interrupt, None):
+                    raise
+
+    def _put_together(self) -> Run:
+        progress = self.progress
+        return Run(
+            answer=self.answer,
+            stopped=self.stopped,
+            steps=progress.steps,
+            usage=progress.usage,
+            tool_runs=progress.tool_runs,
+            errors=progress.errors,
+            coins=progress.coins,
+            trace=Trace(tuple(self.events), self.about),
+            closing=self.closing and self.answer is not None,
+            _entries=pickle.dumps(self.history.entries, pickle.HIGHEST_PROTOCOL),
+        )
 
     def _finish(self) -> None:
         """Say why the run ended; once said, it stands."""
@@ -532,7 +537,6 @@ class RunState:
         """Keep an event and show it to the one who watches."""
         self.events.append(event)
         if self.on_event is not None:
-            self.progress.just_looked = False  # who watches may take long
             try:
                 self.on_event(event)
             except BaseException as problem:
@@ -563,7 +567,7 @@ class RunState:
         for rule in call_rules:
             reason = rule.before_call(self.progress)
             if reason is not None:
-                raise Stop(read_reason(reason))
+                raise Stop(read_reason(reason), rule.allows_closing)
 
     def _record_not_run(self, why: str = ENDED, repeated: frozenset[str] = frozenset()) -> None:
         """Give every request that is still unanswered a result which says that it did not run."""
@@ -632,24 +636,3 @@ def _read_memory(memory: Memory, view: list[Entry]) -> list[Entry]:
     if notes:
         raise TypeError(f"memory gives entries that are ready for JSON, but {'; '.join(notes)}.")
     return read
-
-
-def _ask_person(approve: Approve | None, call: ReadCall) -> str | Literal[Later.LATER]:
-    """Ask whether a risky tool may run; "" = yes. Only True is a yes; a text is a no with its reason."""
-    if approve is None:
-        return f"{call.tool} needs a person's yes, and nobody can be asked in this run. It was not run."
-    try:
-        yes = approve(call.public())
-    except KeyboardInterrupt:
-        raise
-    except BaseException as problem:
-        why = words_of(problem)
-        return f"{call.tool} needs a person's yes, and asking for it failed: {why}. It was not run."
-    if yes is True:
-        return ""
-    if yes is LATER:
-        return LATER
-    reason = (
-        f', with these words: "{short(yes.strip(), 200)}"' if isinstance(yes, str) and yes.strip() else ""
-    )
-    return f"A person was asked whether {call.tool} may run and said no{reason}. It was not run."

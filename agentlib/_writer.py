@@ -31,7 +31,7 @@ class TraceWriter:
         self.path = Path(path)
         self._file: BinaryIO | None = None
 
-    def begin(self, about: Entry, events: Sequence[Event]) -> None:
+    def begin_trace(self, about: Entry, events: Sequence[Event]) -> None:
         """Write the first line, or make sure that the file holds these events of a run that goes on."""
         there = Trace.load(self.path) if self.path.exists() and self.path.stat().st_size else None
         if there is not None and there.events:
@@ -46,7 +46,7 @@ class TraceWriter:
     def __call__(self, event: Event) -> None:
         """Write one event. After the last one the file is closed."""
         if self._file is None:  # a loop that does not tell what is known of the run as a whole
-            self.begin({}, ())
+            self.begin_trace({}, ())
         self._write(event.as_dict())
         if event.kind == "stop":
             self.close()

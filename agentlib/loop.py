@@ -9,11 +9,12 @@ import time
 import warnings
 from typing import Any
 
+from agentlib._approval import Approve
 from agentlib._at_once import InTurn
 from agentlib._resume import has_ended, make_state, what_is_new
-from agentlib._run import MAX_RESULT_CHARS, Approve, Clock, Memory, OnEvent, Run, Stop
+from agentlib._run import MAX_RESULT_CHARS, Clock, Memory, OnEvent, Run, Stop
 from agentlib.messages import ModelFunction, describe
-from agentlib.stops import ANSWERED, LEAVES_ROOM_FOR_CLOSING, read_stops
+from agentlib.stops import ANSWERED, read_stops
 from agentlib.trace import Trace
 
 __all__ = ["replay", "resume", "run_agent"]
@@ -50,7 +51,7 @@ def run_agent(
     A cancel or a deadline ends the waiting. Where there are no threads they run one after another.
     Raises ValueError or TypeError before the first model call if an argument is wrong.
     """
-    state = make_state(
+    state = make_state(  # a new one, or one that goes on from a trace
         goes_on_from, model, tools, goal, max_steps, stops=stops, approve=approve, memory=memory,
         max_result_chars=max_result_chars, on_event=on_event, clock=clock, at_once=at_once,
     )  # fmt: skip
@@ -58,14 +59,14 @@ def run_agent(
         state.begin()  # the goal is the first entry of the history
         while True:
             state.check_limits()  # raises Stop: a call that would break a limit is not made
-            reply = state.ask()  # 1. ask: the model gets the whole history, it remembers nothing
+            reply = state.ask()  # 1. ask: the model reads the history anew, it remembers nothing
             state.record_reply(reply)  # an answer is kept as the run's answer
-            if reply.kind == "answer":  # 2. check
+            if reply.kind == "answer":  # 2. check: is it over?
                 raise Stop(ANSWERED)
             for call in state.allowed(reply):  # none, if it cannot be read or a rule says no: then a note
                 outcome = state.act(call)  # 3. act: a risky tool waits for a person's yes
                 state.record_result(call, outcome)  # 4. record: each request gets exactly one result
-    if closing_call and state.reason in LEAVES_ROOM_FOR_CLOSING:  # such as the step limit; no budget does
+    if closing_call and state.may_close:  # after the step limit, say: a budget leaves no room for a call
         with state:  # once more, without tools: what can be said from what is known? The reason stays
             state.begin_closing()
             reply = state.ask()
@@ -78,7 +79,8 @@ def resume(trace: Trace, model: ModelFunction, tools: Any, **options: Any) -> Ru
 
     trace: the run so far: `run.trace`, or `Trace.load(path)` of what `trace_writer(path)` or `save` wrote.
     model, tools, options: as for `run_agent`; the goal and, unless given, max_steps are those of the trace.
-    Nothing that ran is run again, and every count and limit goes on; a `Deadline` counts running time alone.
+    The loop goes through the recorded steps once more, with what was recorded in place of model and tools:
+    nothing that ran is run again, and every count and limit goes on; a `Deadline` counts running time alone.
     A tool that was begun and gave no result runs again only if it is `repeatable`; else the model reads that
     it is not known whether it finished. A request that waits is put to `approve` again. A model call without
     a reply is made again. A run that has ended for any other reason is given back as it was.
@@ -92,7 +94,7 @@ def resume(trace: Trace, model: ModelFunction, tools: Any, **options: Any) -> Ru
             "The trace was made by watching a loop from outside: run_agent cannot go on from it."
         )
     new = ""
-    if has_ended(trace):
+    if has_ended(trace):  # all that was made is counted again, a closing call too
         options |= {"closing_call": True, "memory": None, "on_event": None}
     else:
         new = what_is_new(trace, tools)
@@ -113,12 +115,8 @@ def replay(trace: Trace, **options: Any) -> Run:
     again by itself: a person's yes or no, a cancel, the clock's deadline and the end of the program are taken
     from the record.
     """
-    since, so_far = trace.resumed_at(), None
-    if since:
-        so_far = Trace(trace.events[:since], trace.about)
-        if so_far.stopped is not None:
-            so_far = replay(so_far, **options).trace
-        so_far = Trace((*so_far.events, trace.events[since]), trace.about)
+    since = trace.resumed_at()
+    so_far = _replay_until(since, trace, options) if since else None
     rules = [*read_stops(options.pop("stops", ())), trace.ending(since)]
     about = trace.latest_about()
     max_steps = about.get("max_steps")
@@ -128,3 +126,11 @@ def replay(trace: Trace, **options: Any) -> Run:
     options["at_once"] = InTurn(about.get("at_once") or 1)
     model, tools = trace.model(since), trace.tools(since)
     return run_agent(model, tools, trace.goal, max_steps, stops=rules, goes_on_from=so_far, **options)
+
+
+def _replay_until(resumed_at: int, trace: Trace, options: dict[str, Any]) -> Trace:
+    """Replay what a run did before it was resumed, up to the event that says so."""
+    before = Trace(trace.events[:resumed_at], trace.about)
+    if before.stopped is not None:
+        before = replay(before, **options).trace
+    return Trace((*before.events, trace.events[resumed_at]), trace.about)

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from agentlib._history import History
 from agentlib._json import is_number, whole_number
@@ -23,7 +23,6 @@ __all__ = [
     "DEADLINE",
     "EMPTY_REPLY",
     "FATAL_ERROR",
-    "LEAVES_ROOM_FOR_CLOSING",
     "MODEL_ERROR",
     "NO_PROGRESS",
     "REPEATED_CALL",
@@ -86,9 +85,6 @@ CANCELLED = StopReason("cancelled")
 WAITING = StopReason("waiting")
 """A person has to decide on a request; `agentlib.resume` goes on from there."""
 
-LEAVES_ROOM_FOR_CLOSING = (STEP_LIMIT, REPEATED_CALL, NO_PROGRESS, TOO_MANY_ERRORS)
-"""After these one more call may be affordable. A budget, a deadline or a cancel leaves no room."""
-
 
 @dataclass
 class Progress:
@@ -102,7 +98,7 @@ class Progress:
     last_usage, last_estimate: what the provider has last counted for a call (None = it has not), and our own
     estimate of what that call has read. From these comes `next_usage`.
     tools_ran, tools_failed: how often each tool ran, and ran and gave an error, by name.
-    clock: gives seconds; started: the clock at the start. seconds_read: what `seconds` gave last.
+    clock: gives seconds; started: the clock at the start.
     last_seconds: when the last event happened, to the millisecond.
     """
 
@@ -126,8 +122,6 @@ class Progress:
     tools_ran: Counter[str] = field(default_factory=Counter)
     tools_failed: Counter[str] = field(default_factory=Counter)
     last_seconds: float = 0.0
-    just_looked: bool = field(default=False, repr=False)
-    seconds_read: float = field(default=0.0, repr=False)
 
     @property
     def history(self) -> list[Entry]:
@@ -154,11 +148,7 @@ class Progress:
     @property
     def seconds(self) -> float:
         """Seconds since the run began."""
-        if self.just_looked:  # nothing but bookkeeping has passed since
-            self.just_looked = False
-        else:
-            self.seconds_read = self.clock() - self.started
-        return self.seconds_read
+        return self.clock() - self.started
 
     def look_at_clock(self) -> float:
         """Give `seconds` to the millisecond, for an event. A clock that fails gives what it gave before.
@@ -166,8 +156,7 @@ class Progress:
         What happens within one millisecond shares one number, which takes no room of its own in the trace.
         """
         try:
-            self.seconds_read = seconds = self.clock() - self.started
-            self.just_looked = True
+            seconds = self.seconds
             if seconds - self.last_seconds >= 0.001:
                 self.last_seconds = round(float(seconds), 3)
         except Exception:
@@ -194,8 +183,8 @@ class StopRule:
     order: int = 9
     """If several rules would stop at once, the lowest order gives the reason."""
 
-    allows_closing: ClassVar[bool] = False
-    """True if a closing call may still be made when this rule has stopped the run."""
+    allows_closing: bool = False
+    """True if one more call may be affordable when this rule has stopped the run; a budget leaves none."""
 
     bounds_attempts: bool = False
     """True if it is looked at too when a model call has failed, before it is tried again."""
@@ -401,6 +390,7 @@ class RepeatedCall(StopRule):
 
     times: int = 3
     then: Literal["stop", "note"] = "stop"
+    allows_closing = True
     _same: dict[str, tuple[int, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _refused: Counter[str] = field(default_factory=Counter, init=False, repr=False, compare=False)
 
@@ -452,7 +442,7 @@ class NoProgress(StopRule):
     """
 
     steps: int = 3
-    allows_closing: ClassVar[bool] = True
+    allows_closing = True
     _seen: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _new: bool = field(default=True, init=False, repr=False, compare=False)
     _stale: int = field(default=0, init=False, repr=False, compare=False)

@@ -326,10 +326,10 @@ class Trace:
         if self.stopped is None:
             return _RecordedEnd(StopReason("end of the recording"), len(self.replies()), acts)
         steps = sum(event.kind == "ask" and event.text != "closing" for event in self.events)
-        # A closing call shows that another rule had stopped the run before.
-        from_outside = self.stopped in (CANCELLED, DEADLINE) and steps == self.steps
+        closed = steps < self.steps  # by a closing call; so another rule had stopped the run before
+        from_outside = self.stopped in (CANCELLED, DEADLINE) and not closed
         reason = StopReason(self.stopped, self.detail)
-        return _RecordedEnd(reason, steps, acts, from_outside, self._last_attempts())
+        return _RecordedEnd(reason, steps, acts, from_outside, self._last_attempts(), closed)
 
     def _last_attempts(self) -> int:
         """Count the attempts that failed at the very end, before the run stopped."""
@@ -406,11 +406,10 @@ class _RecordedEnd(StopRule):
     attempts: of the last call, so many failed, and the run ended there; 0 = it ended somewhere else.
     """
 
-    allows_closing = True
-
     def __init__(
-        self, reason: StopReason, steps: int, acts: int, from_outside: bool = False, attempts: int = 0
-    ) -> None:
+        self, reason: StopReason, steps: int, acts: int, from_outside: bool = False, attempts: int = 0,
+        allows_closing: bool = False,
+    ) -> None:  # fmt: skip
         # Every other rule is asked first, so that a replay shows whether it still stops the run there;
         # but what came from outside came at its own time.
         self.order = 0 if from_outside else 99
@@ -419,6 +418,7 @@ class _RecordedEnd(StopRule):
         self.acts = acts
         self.attempts = attempts
         self.bounds_attempts = attempts > 0
+        self.allows_closing = allows_closing
 
     def before_call(self, run: Progress) -> str | None:
         if run.steps < self.steps:

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from agentlib import answer, ask, ask_together, replay, run_agent, stops
-from agentlib.models import ScriptedModel
-from agentlib.stops import Deadline
+from agentlib.models import LoopingModel, ScriptedModel
+from agentlib.stops import Deadline, StopRule
 from agentlib.trace import Event, Trace, compare
 
 
@@ -95,16 +95,23 @@ def test_times_are_saved_and_an_older_trace_loads_without(tmp_path):
     assert Trace.load(path) == run.trace
 
 
-@pytest.mark.parametrize("rules", [[], [Deadline(99)], [Deadline(99), lambda run: None]])
-def test_a_rule_and_an_event_share_one_look_at_the_clock(rules):
-    """So a limit is looked at as often as ever, and a step of a long run costs no more."""
+@pytest.mark.parametrize(
+    ("rules", "reads"), [([], 6), ([Deadline(99)], 12), ([Deadline(99), lambda run: None], 12)]
+)
+def test_the_clock_is_read_for_an_event_that_took_time_and_for_each_look_of_a_limit(rules, reads):
+    """6: the start, 2 replies, 2 results, the stop. A limit: 2 calls, 2 tools and what is left for each."""
     clock = Time()
     timed(clock, stops=rules)
-    assert clock.reads <= 10
-    if (
-        rules
-    ):  # the start, 2 calls, 2 tools and what was left for each of them, the replies and results, the stop
-        assert clock.reads == 9
+    assert clock.reads == reads
+
+
+@pytest.mark.parametrize(("moment", "asked"), [("before_call", 0), ("on_request", 1), ("on_result", 1)])
+def test_a_rule_that_takes_long_is_seen_by_the_deadline(moment, asked):
+    clock = Time()
+    slow = type("Slow", (StopRule,), {"order": 1, moment: lambda self, *args: clock.passes(6)})()
+    model = LoopingModel("look")
+    run = run_agent(model, {"look": lambda: 1}, "Look.", clock=clock, stops=[slow, Deadline(5)])
+    assert (run.stopped, run.steps) == ("deadline", asked)
 
 
 def test_a_person_or_a_watcher_who_takes_long_is_seen_by_the_deadline():

@@ -8,12 +8,12 @@ import sys
 import pytest
 
 import agentlib
-from agentlib import Run, Trace, answer, ask, ask_together, replay, run_agent, stops, tool
+from agentlib import Run, Trace, answer, ask, ask_together, replay, resume, run_agent, stops, tool
 from agentlib.costs import entry_tokens
 from agentlib.errors import FatalToolError
 from agentlib.messages import read_reply
 from agentlib.models import LoopingModel, RecordingModel, RuleModel, ScriptedModel
-from agentlib.stops import CoinBudget, Deadline, NoProgress, RepeatedCall, StopReason, TokenBudget
+from agentlib.stops import CoinBudget, Deadline, NoProgress, RepeatedCall, StopReason, TokenBudget, Verdict
 from agentlib.watch import watch
 from tests.invariants import assert_every_request_answered, assert_json_ready, assert_sound
 from tests.odd_values import NoRepr
@@ -356,6 +356,30 @@ def test_an_interrupt_in_a_watcher_ends_the_run_in_order(kind):
     assert_sound(run)
 
 
+@pytest.mark.parametrize("late", [SystemExit(), KeyboardInterrupt()])
+def test_what_no_end_in_order_can_be_made_of_is_raised_and_not_tried_for_ever(late):
+    raised = []
+
+    def clock():
+        if clock.breaks and len(raised) < 50:
+            raised.append(late)
+            raise late
+        return 0.0
+
+    def model(history):
+        clock.breaks = True
+        return answer("Seen.")
+
+    clock.breaks = False
+    if isinstance(late, KeyboardInterrupt):  # somebody who presses Ctrl-C again and again
+        assert run_agent(model, TOOLS, "Goal", clock=clock).stopped == "cancelled"
+        assert len(raised) == 50
+    else:
+        with pytest.raises(SystemExit):
+            run_agent(model, TOOLS, "Goal", clock=clock)
+        assert len(raised) == 2
+
+
 def test_an_interrupt_at_the_closing_call_ends_the_run_as_cancelled():
     def model(history):
         if history[-1]["role"] == "user" and len(history) > 1:
@@ -539,6 +563,33 @@ def test_a_closing_call_follows_every_stop_that_leaves_room_for_it(rule):
     run = run_agent(model, TOOLS, "Goal", stops=rule, closing_call=True)
     assert (run.answer, run.closing, run.stopped != "answered") == ("closed", True, True)
     assert_sound(run)
+
+
+class OwnLimit(stops.StopRule):
+    """Ends a run after one step, at the moment that is named."""
+
+    def __init__(self, moment, allows_closing):
+        self.moment, self.allows_closing = moment, allows_closing
+
+    def before_call(self, run):
+        return "own" if self.moment == "before_call" and run.steps else None
+
+    def on_request(self, calls):
+        return Verdict(frozenset(), StopReason("own")) if self.moment == "on_request" else None
+
+    def before_tool(self, run):
+        return "own" if self.moment == "before_tool" else None
+
+
+@pytest.mark.parametrize("made", [True, False])
+@pytest.mark.parametrize("moment", ["before_call", "on_request", "before_tool"])
+def test_a_rule_of_ones_own_says_itself_whether_a_closing_call_follows(moment, made):
+    run = run_agent(closes_when_told, TOOLS, "Goal", stops=OwnLimit(moment, made), closing_call=True)
+    assert (run.stopped, run.closing, run.steps) == ("own", made, 1 + made)
+    again = replay(run.trace, stops=OwnLimit(moment, made), closing_call=True)
+    assert (again.trace, again.closing) == (run.trace, made)
+    assert resume(run.trace, closes_when_told, TOOLS).closing == made
+    assert_sound(run, ["own"])
 
 
 @pytest.mark.parametrize(

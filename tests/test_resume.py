@@ -43,7 +43,7 @@ class KilledAt:
 
     def __init__(self, path, events):
         self.writer = trace_writer(path)
-        self.begin = self.writer.begin
+        self.begin_trace = self.writer.begin_trace
         self.left = events
 
     def __call__(self, event):
@@ -234,7 +234,7 @@ def test_a_process_that_was_killed_goes_on_where_it_was_and_runs_nothing_twice(k
         "def watch(event):\n"
         "    write(event)\n"
         "    if event.kind == kind and event.step == 2: end()\n"
-        "watch.begin = write.begin\n"
+        "watch.begin_trace = write.begin_trace\n"
         "model = ScriptedModel([ask('pay', order=n) for n in (1, 2, 3)] + [answer('all paid')])\n"
         "if os.path.exists(path):\n"
         "    run = resume(Trace.load(path), model, [pay], on_event=write)\n"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from agentlib._run import Approve
+from agentlib._approval import Approve
 from agentlib.loop import run_agent
 from agentlib.messages import Entry, answer, ask, exchanges
 from agentlib.models import RuleModel

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from agentlib._run import LATER, Approve, Later
+from agentlib._approval import LATER, Approve, Later
 from agentlib.memory import trim
 from agentlib.messages import Entry, call_key
 from agentlib.views.describe import one_line, value_words

@@ -63,8 +63,8 @@ ENDS = {
         ["ran", "ran", "not_run"],
     ),
     "a deadline between two tools": (
-        # Looked at: start, before the call, before tool 1, its time left, before tool 2.
-        lambda: start(stops=stops.Deadline(5), clock=by_clock(0, 1, 2, 3, 5)),
+        # Start, call, its time left, reply, before tool 1, its time left, result, before tool 2.
+        lambda: start(stops=stops.Deadline(5), clock=by_clock(0, 1, 1, 1, 2, 3, 4, 5)),
         "deadline",
         ["ran", "not_run", "not_run"],
     ),

@@ -107,7 +107,8 @@ def test_of_the_two_limits_the_shorter_one_counts(gate, own, deadline, reason):
 
 
 def test_what_is_left_of_the_deadline_is_what_a_tool_gets(gate):
-    times = iter([0.0, 10.0, 10.0, 59.95, 60.0, 60.0])  # the start, the call, before the tool, its time left
+    # the start, the call, its time left, the reply, before the tool, its time left, the result, the end
+    times = iter([0.0, 10.0, 10.0, 10.0, 10.0, 59.95, 60.0, 60.0])
     run = run_agent(
         ScriptedModel([ask("hang")]), [hanging(gate)], "Goal", stops=Deadline(60), clock=lambda: next(times)
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentlib._run import LATER
+from agentlib._approval import LATER
 from agentlib.course.quick_checks.task import Made, Seen, SmallTask, Words, Wrong, call
 from agentlib.loop import run_agent
 from agentlib.messages import Entry, answer, ask, ask_together, user
