@@ -334,7 +334,8 @@ class RunState:
         # Before the event: what stands in the trace as begun had its yes, and may have done something.
         refusal = self._refusal(call, tool) if tool is not None and (tool.risky or call.problem) else None
         step, now = self.progress.steps, self.progress.last_seconds
-        self.happened(Event("act", step, id=call.id, text=call.tool, seconds=now))
+        yes = refusal is None and tool is not None and tool.risky
+        self.happened(Event("act", step, id=call.id, text=call.tool, seconds=now, approved=yes))
         outcome = self._outcome(call, tool) if refusal is None else refusal
         return _shortened(outcome, self.max_result_chars)
 
@@ -363,7 +364,9 @@ class RunState:
         for call, tool, refusal in zip(group, tools, refusals, strict=True):
             self._look_before_tool()
             now = self.progress.look_at_clock()
-            self.happened(Event("act", self.progress.steps, id=call.id, text=call.tool, seconds=now))
+            yes = refusal is None and tool.risky
+            step = self.progress.steps
+            self.happened(Event("act", step, id=call.id, text=call.tool, seconds=now, approved=yes))
             # In a thread the run's own deadline is looked at by the one that waits.
             wait = self._wait_seconds(tool) if in_turn else tool.timeout_seconds
             yield call.id, functools.partial(self._outcome_apart, call, refusal, wait)

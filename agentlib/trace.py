@@ -53,7 +53,7 @@ class Event(NamedTuple):
       "attempt"  text: why an attempt to ask failed. entry: its number, the wait in seconds, its usage.
       "reply"    entry: the reply as it was recorded. tokens: tokens read by this call.
                  text: what was wrong with a reply of the wrong shape; "raised" if a watched model gave none.
-      "act"      id, text: the request and the tool that is about to run.
+      "act"      id, text: the request and the tool that is about to run. approved: a person said yes to it.
                  entry: in a watched loop, the tool and the input that the loop really gave to it.
       "result"   entry: the result as it was recorded. ran: the tool's function was called.
                  text: "" or why the tool was not asked ("not run") or that no model can mend it ("fatal");
@@ -79,7 +79,7 @@ class Event(NamedTuple):
     In a watched loop call and made_at say in which of its calls, and at which of its lines, a thing happened.
     seconds: running time since the start of the run, to the millisecond, by the run's own clock; a watched
     loop has none. It does not count when events are compared; neither does what stands behind it, which tells
-    how a watched loop did it.
+    how a watched loop did it, and who said yes.
     """
 
     kind: str
@@ -99,6 +99,7 @@ class Event(NamedTuple):
     compared: str = ""
     budgets: dict[str, list[float]] | None = None
     made_at: int = 0
+    approved: bool = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Event) and self[:_COMPARED] == other[:_COMPARED]

@@ -249,13 +249,35 @@ def test_a_run_that_waited_is_told_as_one_and_the_result_takes_the_place_that_wa
         "The run is over: `waiting`. A person has to decide on a request. The run can go on from its trace "
         "afterwards. Exactly: a person has to decide on: pay. There is no answer.",
         "The run goes on here, where it waited or its program was ended.",
-        "`pay(1)` runs.",
+        "A person was asked and said yes: `pay(1)` runs.",
     ]
     assert (
         told[10].caption == '`pay(1)` gave `"page 1"`. It is now entry 3. The model will read it in step 2.'
     )
     assert (told[10].new, told[8].history[2]["result"]["error"]) == ((2,), "waiting")
     assert [frame.mark for frame in told if frame.mark] == ["stop", "stop"]
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+@pytest.mark.parametrize(
+    ("said", "caption"),
+    [
+        (True, "A person was asked and said yes: `pay(1)` runs."),
+        (False, "`pay(1)` needs a person's yes and does not get it."),
+        (None, "`pay(1)` needs a person's yes and does not get it."),
+    ],
+)
+def test_a_persons_yes_and_no_are_told_and_kept_in_a_saved_trace(tmp_path, said, caption, at_once):
+    def pay(page: int) -> str:
+        return f"page {page}"
+
+    tools = [tool(pay, risky=True, parallel=at_once > 1)]
+    approve = None if said is None else lambda call: said
+    script = ScriptedModel([ask("pay", page=1), answer("done")])
+    run = run_agent(script, tools, "Pay.", approve=approve, at_once=at_once)
+    run.trace.save(tmp_path / "run.jsonl")
+    for trace in (run.trace, Trace.load(tmp_path / "run.jsonl")):
+        assert [frame.caption for frame in frames(trace) if frame.move == "act"] == [caption]
 
 
 def test_no_events_give_no_frames():
@@ -487,3 +509,10 @@ def test_a_megabyte_is_shortened_in_every_caption():
     big = "x" * 1_000_000
     run = run_agent(ScriptedModel([ask("t", x=big), answer(big)]), {"t": lambda x: x}, big)
     assert max(map(len, captions(run.trace))) < 400
+
+
+def test_a_result_is_told_whole_where_there_is_room_for_it():
+    order = {"order": "2003", "item": "wool scarf", "euros": 25.0, "days_ago": 61, "refunded_euros": 0}
+    script = ScriptedModel([ask("look_up"), answer("done")])
+    told = frames(run_agent(script, {"look_up": lambda: order}, "Look.").trace)
+    assert '"refunded_euros": 0}`. It is now entry 3.' in told[4].caption

@@ -280,3 +280,8 @@ def test_a_part_of_a_history_keeps_its_numbers():
     entries = [{"role": "user", "text": f"Entry {number}."} for number in range(52, 55)]
     shown = history_table(entries, first=52).text
     assert re.findall(r"^ *(\d+)  user", shown, re.MULTILINE) == ["52", "53", "54"]
+
+
+def test_an_entry_without_a_role_is_said_to_have_none():
+    rows = history_table([{"type": "goal", "text": "Go."}, "Go.", answer("Done.")]).text.splitlines()[-3:]
+    assert [row.split("  ")[1].strip() for row in rows] == ["no role", "no role", "model"]

@@ -299,7 +299,14 @@ class Builder:
             call = code(call_words(self.trace.request(number)))
             result = self.result_of(number)
             waits = result is not None and is_waiting(result)
-            return "act", f"A person is asked whether {call} may run." if waits else f"{call} runs."
+            if waits:
+                return "act", f"A person is asked whether {call} may run."
+            if result is not None and was_refused(result):
+                return "act", f"{call} needs a person's yes and does not get it."
+            return (
+                "act",
+                f"A person was asked and said yes: {call} runs." if event.approved else f"{call} runs.",
+            )
         if kind == "result":
             return "record", self.recorded(number, event)
         if kind == "note":
@@ -365,7 +372,7 @@ class Builder:
         elif problem is not None:
             caption = f"{call} could not be run. The loop says so in a result: {sentence(problem)}"
         else:
-            caption = f"{call} gave {code(short(value_words(result), 80))}."
+            caption = f"{call} gave {code(short(value_words(result), 160))}."
         return f"{caption} It is now entry {self.place + 1}. {self.will_be_read()}"
 
     def will_be_read(self) -> str:
@@ -395,12 +402,19 @@ class Builder:
         answer, detail = end.get("answer"), end.get("detail")
         parts = [f"The run is over: {code(event.text or 'no reason given')}."]
         meaning = self.meaning(event.text)
-        if meaning:
+        if meaning and not (event.text == "returned" and detail):
             parts.append(meaning)
         if detail == NOTHING:
             parts[1:] = ["Your loop returned None: is a `return` missing?"]
         elif detail and str(detail).startswith("the loop returned {"):
             pass  # the reason and the answer say what it returned
+        elif detail and event.text == "returned":
+            words = sentence(str(detail), 200)
+            parts.append(words[:1].upper() + words[1:])
+            reply = self.reply
+            is_answer = isinstance(reply, Mapping) and reply.get("type") == "answer"
+            if reply and is_answer and answer is None and end.get("returned") == reply.get("text"):
+                return f"{' '.join(parts)} That is the model's answer."
         elif detail and event.text != "model error":
             parts.append(f"Exactly: {sentence(str(detail), 200)}")
         elif detail:
@@ -436,6 +450,14 @@ class Builder:
         if not any(self.requested[request_key(call)] < self.step for call in calls_in(self.reply)):
             return of_reason("repeated call")
         return f"The same request came again{'' if self.ran else ' and was not run'}."
+
+
+def was_refused(result: Event) -> bool:
+    """True for the result that stands where a person was asked for a yes and none came."""
+    outcome = (result.entry or {}).get("result")
+    return (
+        result.text == "not run" and isinstance(outcome, Mapping) and outcome.get("error") == "not_approved"
+    )
 
 
 def requests_words(calls: Sequence[Mapping[str, Any]]) -> str:

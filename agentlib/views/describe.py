@@ -123,14 +123,14 @@ def _tool_words(tool: object) -> str:
 
 
 def role_of(entry: object) -> str:
-    """Say who an entry comes from: user, model or tool. A reply stored without a role is the model's."""
+    """Say who an entry comes from: user, model, tool or "no role". A reply without one is the model's."""
     if isinstance(entry, Mapping):
         role = entry.get("role")
         if isinstance(role, str):
             return visible(short(role, 20))
         if entry.get("type") in ("answer", "tool", "tools"):
             return "model"
-    return "?"
+    return "no role"
 
 
 def entry_error(entry: object) -> str | None:
@@ -226,7 +226,7 @@ _REASONS = {
     "fatal error": "A tool failed in a way that no model can mend.",
     "cancelled": "Somebody cancelled the run.",
     "waiting": "A person has to decide on a request. The run can go on from its trace afterwards.",
-    "returned": "The loop returned and gave no stop reason.",
+    "returned": "The loop came to its end.",
     "crashed": "An error that nothing caught ended the run.",
     "asked too often": "The loop asked its model again and again, so watching ended it.",
     "ran too long": "The loop went on and on, so watching ended it.",

@@ -222,7 +222,8 @@ def _short(value: Any, room: int, parents: tuple[int, ...]) -> str:
     if issubclass(kind, str):
         return _short_text(str.__str__(value), room)
     if issubclass(kind, dict):
-        return _row("{", _pairs(dict.items(value), room, inside), "}", dict.__len__(value), room)
+        size = dict.__len__(value)
+        return _row("{", _pairs(dict.items(value), _share(room, size), inside), "}", size, room)
     for base, opening, closing in _ROWS:
         if issubclass(kind, base):
             one = "," if base is tuple and tuple.__len__(value) == 1 else ""
@@ -238,7 +239,8 @@ def _short(value: Any, room: int, parents: tuple[int, ...]) -> str:
             return _row("{", few, "}", size, room)
     if issubclass(kind, BaseException):
         args = BaseException.args.__get__(value)  # type: ignore[attr-defined]
-        return _row(f"{name}(", (_short(arg, room // 2, inside) for arg in args), ")", len(args), room)
+        share = _share(room, len(args))
+        return _row(f"{name}(", (_short(arg, share, inside) for arg in args), ")", len(args), room)
     held = attributes(value)
     if held:
         pieces = (f"{key}={_short(item, room // 2, inside)}" for key, item in held.items())
@@ -264,9 +266,14 @@ def _short_text(text: str | bytes, room: int) -> str:
     return f"{repr(text[: room // 2])[:-1]}...' ({size:,} {unit})"
 
 
+def _share(room: int, size: int) -> int:
+    """Give the room for each item of a value; one that is alone has more of it."""
+    return room * 3 // 4 if size == 1 else room // 2
+
+
 def _pairs(items: Iterable[tuple[Any, Any]], room: int, inside: tuple[int, ...]) -> Iterator[str]:
     for key, item in items:
-        yield f"{_short(key, room // 2, inside)}: {_short(item, room // 2, inside)}"
+        yield f"{_short(key, room, inside)}: {_short(item, room, inside)}"
 
 
 def _row(opening: str, pieces: Iterable[str], closing: str, size: int, room: int) -> str:

@@ -274,8 +274,8 @@ def test_bars_of_compared_runs_have_one_scale_with_its_figure_at_the_tallest(pag
     first, second = player.root.evaluate(HEIGHTS)
     assert first[:2] == second
     assert words(player.root.locator(".agentlib-scale")) == [
-        "a bar: tokens one call reads; tallest: 69 (call 4)",
-        "a bar: tokens one call reads",
+        "a bar: tokens of a call; tallest: 69 (call 4)",
+        "a bar: tokens of a call",
     ]
 
 
@@ -405,6 +405,7 @@ def test_text_and_signs_have_a_contrast_of_4_5_to_1_at_every_frame(
         assert contrast >= 4.5, f"frame {frame}: {contrast:.2f} at {where}"
 
 
+@pytest.mark.parametrize("width", [380, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "make",
@@ -415,11 +416,11 @@ def test_text_and_signs_have_a_contrast_of_4_5_to_1_at_every_frame(
         lambda: {"A": mugs(), "B": shelf_run()},
     ],
 )
-def test_axe_finds_nothing(pages: Pages, scheme: str, make: Callable[[], Any]) -> None:
+def test_axe_finds_nothing(pages: Pages, scheme: str, make: Callable[[], Any], width: int) -> None:
     script = os.environ.get("AXE")
     if not script:
         pytest.skip("no axe-core here: npm install axe-core, then AXE=node_modules/axe-core/axe.min.js")
-    player = pages.open(make(), scheme=scheme)
+    player = pages.open(make(), width, scheme)
     player.page.evaluate(Path(script).read_text(encoding="utf-8"))
     for frame in (1, 8, 24):
         found = at(player, frame).page.evaluate("axe.run()")["violations"]
@@ -482,3 +483,153 @@ def test_lanes_stay_in_their_frame_and_can_be_read_in_both_themes(pages: Pages, 
             assert lanes.evaluate("one => one.scrollWidth <= one.clientWidth")
         contrast, where = player.root.evaluate(LOWEST_CONTRAST)
         assert contrast >= 4.5, f"{contrast:.2f} at {where}"
+
+
+def names(player: PlayerPart) -> list[str]:
+    buttons = player.root.locator(".agentlib-controls button:not(.agentlib-play)")
+    found = buttons.evaluate_all("all => all.map((e) => e.getAttribute('aria-label'))")
+    return [*found, player.root.locator("select option").first.inner_text()]
+
+
+def test_the_controls_of_a_run_without_code_step_over_frames_and_say_so(pages: Pages) -> None:
+    controls = [
+        "First frame",
+        "Previous step",
+        "Previous {}",
+        "Next {}",
+        "Next step",
+        "Last frame",
+        "go by {}",
+    ]
+    for what, one in ((mugs(), "line"), (spinning(2), "frame"), ({"A": mugs(), "B": spinning(2)}, "frame")):
+        assert names(pages.open(what)) == [name.format(one) for name in controls]
+
+
+@pytest.mark.parametrize("width", [380, 1280])
+def test_what_has_the_focus_has_a_ring_of_3_pixels_that_nothing_cuts_off(pages: Pages, width: int) -> None:
+    player = pages.open({"": run_agent(blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL)}, width)
+    player.press("End")
+    page, seen = player.page, []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        name, wide, cut = page.evaluate(RING)
+        if name == "BODY":
+            break
+        seen.append(name)
+        assert (wide, cut) == (3, []), name
+    assert {"Call 4: 75 tokens", "8", "All frames as a table"} <= set(seen)
+
+
+RING = """() => {
+  const at = document.activeElement;
+  const style = getComputedStyle(at);
+  const out = parseFloat(style.outlineWidth) + parseFloat(style.outlineOffset);
+  const box = at.getBoundingClientRect();
+  const cut = [];
+  for (let above = at.parentElement; above && at.matches(".agentlib-player *"); above = above.parentElement) {
+    if (getComputedStyle(above).overflow === "visible" || above === document.documentElement) continue;
+    const pane = above.getBoundingClientRect();
+    if (box.left - out < pane.left || box.right + out > pane.right || box.top - out < pane.top
+      || box.bottom + out > pane.bottom) cut.push(above.className);
+  }
+  return [at.getAttribute("aria-label") || at.innerText || at.tagName, parseFloat(style.outlineWidth), cut];
+}"""
+
+
+@pytest.mark.parametrize("width", [380, 1280])
+def test_the_heads_of_a_long_history_stay_in_view_and_the_newest_row_is_not_under_them(
+    pages: Pages, width: int
+) -> None:
+    player = pages.open(spinning(30), width)
+    player.press("End")
+    tops = """pane => [pane.scrollTop, ...["caption", "thead th"].map((part) => pane.querySelector(part)
+      .getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientTop)]"""
+    pane = player.root.locator(".agentlib-history")
+    heads = pane.locator("caption").bounding_box(), pane.locator("thead").bounding_box()
+    for frame in (120, 60):
+        at(player, frame)
+        scrolled, caption, head = pane.evaluate(tops)
+        assert scrolled > 100
+        assert (round(caption), round(head - heads[0]["height"])) == (0, 0)
+        row = player.root.locator(".agentlib-added, tbody tr:last-child").last.bounding_box()
+        assert row["y"] >= pane.locator("thead").bounding_box()["y"] + heads[1]["height"] - 1
+
+
+def test_a_pane_with_more_behind_its_edge_has_a_shadow_there_and_one_without_has_none(pages: Pages) -> None:
+    def grounds(player: PlayerPart, part: str) -> list[list[int]]:
+        """The colour 2 pixels above the pane's end, and 30."""
+        box = player.root.locator(part).bounding_box()
+        clip = {"x": box["x"] + 3, "y": box["y"], "width": 1, "height": box["height"]}
+        shot = player.page.screenshot(clip=clip)
+        return player.page.evaluate(PIXELS, list(shot))
+
+    player = pages.open(mugs(), 380)
+    edge, middle = grounds(at(player, 3), ".agentlib-body > .agentlib-scroll")
+    assert sum(middle) - sum(edge) > 60
+    edge, middle = grounds(at(pages.open(mugs(), 1920), 3), ".agentlib-history")
+    assert abs(sum(middle) - sum(edge)) < 10
+
+
+PIXELS = """async (bytes) => {
+  const picture = await createImageBitmap(new Blob([new Uint8Array(bytes)], { type: "image/png" }));
+  const canvas = new OffscreenCanvas(picture.width, picture.height).getContext("2d");
+  canvas.drawImage(picture, 0, 0);
+  return [2, 30].map((up) => [...canvas.getImageData(0, picture.height - up, 1, 1).data]);
+}"""
+
+
+def test_on_a_phone_the_figures_stand_between_the_sentence_and_the_code(pages: Pages) -> None:
+    for frame in (1, 24, 34):
+        player = at(pages.open(mugs(), 380), frame)
+        figures, code = (
+            player.root.locator(part).bounding_box() for part in ("dl", ".agentlib-scroll >> nth=0")
+        )
+        say = player.root.locator(".agentlib-say").bounding_box()
+        assert say["y"] + say["height"] <= figures["y"] + 1
+        assert figures["y"] + figures["height"] <= code["y"] + 1 < 450
+
+
+def test_arrow_keys_and_space_work_at_once_in_a_page_and_leave_its_own_keys_alone(pages: Pages) -> None:
+    player = pages.open(mugs())
+    frame = lambda: player.root.get_attribute("data-frame")  # noqa: E731
+    player.page.keyboard.press("Alt+ArrowRight")
+    player.page.keyboard.press("ArrowDown")
+    assert frame() == "1"
+    player.page.keyboard.press("ArrowRight")
+    player.page.keyboard.press("ArrowDown")  # the player has the focus now
+    assert frame() == "3"
+    player = pages.open(mugs())
+    player.page.keyboard.press(" ")
+    assert player.root.locator(".agentlib-play").inner_text() == "Pause"
+
+
+def test_keys_dashed_moves_and_the_colours_of_the_track_are_explained_in_sight(pages: Pages) -> None:
+    for width in (900, 1280, 1920):
+        legend = pages.open(mugs(), width).root.locator(".agentlib-legend")
+        box = legend.bounding_box()
+        assert box["y"] + box["height"] <= SIZES[width], width
+        assert all(word in legend.inner_text() for word in ("Page Down", "Space", "Dashed", "Track"))
+
+
+def test_a_value_of_an_earlier_step_says_of_which(pages: Pages) -> None:
+    player = at(pages.open(mugs()), 21)
+    old = words(player.root.locator(".agentlib-old"))
+    assert "start: entry 1" in old
+    assert next(one for one in old if "problem =" in one).startswith("step 1: problem = ValueError(")
+
+
+def test_before_the_first_step_the_controls_do_not_count_a_step_0(pages: Pages) -> None:
+    player = pages.open(mugs())
+    count = player.root.locator(".agentlib-count")
+    assert count.inner_text() == "before step 1 of at most 10, frame 1 of 31"
+    at(player, 31)
+    assert count.inner_text() == "step 4 of at most 10, frame 31 of 31"
+
+
+@pytest.mark.parametrize("width", SIZES)
+def test_no_type_is_smaller_than_12_pixels(pages: Pages, width: int) -> None:
+    small = """root => [...root.querySelectorAll("*")].filter((e) => e.getClientRects().length
+      && [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+      && parseFloat(getComputedStyle(e).fontSize) < 12 && e.clientWidth !== 1).map((e) => e.className)"""
+    for what in (mugs(), {"A": mugs(), "B": shelf_run()}, shelf_run()):
+        assert at(pages.open(what, width), 8).root.evaluate(small) == []

@@ -13,6 +13,8 @@ const MOST_BARS = 100;
 const MOST_VARIABLES = 40; // of more the strip scrolls, so that what stands above it stays in view
 const BLOCK = 50; // rows of a long history come and go in blocks, so that a page of thousands stays quick
 const AGAIN = "Python no longer knows this player: the kernel was restarted or is gone. Run this cell again.";
+const LEGEND = "Keys in the player: ← and → go back and on, Page Up and Page Down by step, Space plays. "
+  + "Dashed: a move that this step does not make. Track: in the colours of the moves; low: between them.";
 // Drawn as paths, since not every computer has a font with these signs. Each is 16 units wide and high.
 const ICONS = {
   first: "M2 2h2v12H2z M15 2v12L6 8z",
@@ -116,12 +118,12 @@ function roundsOf(frames) {
 }
 
 // Scroll inside the part only, and only if need be: the page and what the learner scrolled to stay put.
-// margin: in pixels, above and below, where something else stands over the part.
-function keepInView(part, element, margin = 0) {
+// margin, below: in pixels, where something else stands over the part.
+function keepInView(part, element, margin = 0, below = margin) {
   if (part.scrollHeight <= part.clientHeight) return;
   const outer = part.getBoundingClientRect();
   const inner = element.getBoundingClientRect();
-  const [top, bottom] = [outer.top + margin, outer.bottom - margin];
+  const [top, bottom] = [outer.top + margin, outer.bottom - below];
   if (inner.top < top) part.scrollTop -= top - inner.top;
   else if (inner.bottom > bottom) part.scrollTop += Math.min(inner.bottom - bottom, inner.top - top);
 }
@@ -217,15 +219,16 @@ class CodeLine {
     this.at?.remove();
   }
 
-  // values: [text, letters, "fresh" | "now" | "old"] of each run that has one for this line.
+  // values: [text, letters, "fresh" | "now" | "old", step] of each run that has one for this line.
   write(values) {
     const key = JSON.stringify(values);
     if (key === this.shown) return;
     this.shown = key;
     this.values?.remove();
-    this.values = values.length ? make("span", { class: "agentlib-values" }, ...values.map(([text, letters, age]) => {
+    this.values = values.length ? make("span", { class: "agentlib-values" }, ...values.map(([text, letters, age, step]) => {
       const letter = letters ? [make("span", { class: "agentlib-letter" }, letters)] : [];
-      const now = age === "fresh" ? [icon("fresh"), said("just now: ")] : [];
+      const now = age === "fresh" ? [icon("fresh"), said("just now: ")]
+        : age === "old" ? [step ? `step ${step}: ` : "start: "] : [];
       return make("code", { class: `agentlib-value agentlib-${age}` }, ...letter, ...now, make("bdi", {}, text));
     })) : null;
     if (this.values) this.line.append(this.values);
@@ -278,6 +281,7 @@ class Code {
   values(numbers) {
     const shown = new Map();
     this.runs.forEach(({ frames, rounds, values }, run) => {
+      const starts = [...rounds];
       const start = rounds.get(frames[numbers[run] - 1]?.step);
       for (const [number, list] of values) {
         const value = lastUpTo(list, numbers[run]);
@@ -286,7 +290,7 @@ class Code {
         if (age === "old" && this.runs.length > 1) continue; // runs are compared at this step
         if (!shown.has(number)) shown.set(number, []);
         const same = shown.get(number).find(([text]) => text === value.value);
-        if (!same) shown.get(number).push([value.value, this.letters[run], age]);
+        if (!same) shown.get(number).push([value.value, this.letters[run], age, age === "old" ? starts[placeAt(starts, value.frame, ([, from]) => from)][0] : 0]);
         else {
           same[1] += this.letters[run] ? ` ${this.letters[run]}` : "";
           if (age === "fresh") same[2] = age;
@@ -317,8 +321,9 @@ class History {
     this.shownComing = null;
     this.words = make("span");
     const heads = ["#", "who", "content", "tokens"].map((name) => make("th", { scope: "col" }, name));
+    this.head = make("thead", {}, make("tr", {}, ...heads));
     this.earlier = make("tr", {}, make("td", { colspan: "4" }, button(() => this.showAll(), {}, "")));
-    const table = make("table", {}, make("caption", {}, ...title, this.words), make("thead", {}, make("tr", {}, ...heads)), this.body, this.foot);
+    const table = make("table", {}, make("caption", {}, ...title, this.words), this.head, this.body, this.foot);
     this.element = focusable(make("div", {
       class: "agentlib-scroll agentlib-history", tabindex: "0", role: "region", "aria-label": timeline.label ? `History of ${timeline.label}` : "History",
     }, table));
@@ -369,7 +374,10 @@ class History {
     this.wanted = [newest?.element, coming].filter(Boolean);
   }
 
-  look() { for (const row of this.wanted) keepInView(this.element, row); }
+  look() {
+    const head = this.head.offsetTop + this.head.offsetHeight - this.element.scrollTop; // it stays in view
+    for (const row of this.wanted) keepInView(this.element, row, head, 0);
+  }
 
   startFrom(from) {
     this.from = from;
@@ -481,7 +489,7 @@ class Bars {
     const group = make("div", { class: "agentlib-bars", role: "group", "aria-label": "Tokens read by each call", style: `--bars: ${Math.ceil(scale.calls / this.each) || 1}` }, ...this.bars);
     this.stops = new Stops(group, () => this.bars);
     const tallest = Math.max(0, ...this.calls);
-    const what = this.each > 1 ? `a bar: the most tokens one of ${this.each} calls reads` : "a bar: tokens one call reads";
+    const what = this.each > 1 ? `a bar: the most tokens one of ${this.each} calls reads` : "a bar: tokens of a call";
     const where = tallest && tallest === scale.tokens
       ? make("span", { class: "agentlib-tallest" }, `; tallest: ${numberWords(tallest)} (call ${numberWords(this.calls.indexOf(tallest) + 1)})`) : "";
     this.top = make("p", { class: "agentlib-scale" }, what, where);
@@ -945,7 +953,7 @@ class Player {
     this.captions = make("div", { class: "agentlib-captions" });
     this.body = make("div", { class: "agentlib-body" });
     this.wires = make("div");
-    this.inside = make("div", {}, this.notes, this.controls(), this.question, this.captions, this.body, this.wires);
+    this.inside = make("div", {}, this.notes, this.controls(), this.question, this.captions, this.body, make("p", { class: "agentlib-legend" }, LEGEND), this.wires);
     this.root = focusable(make("div", { class: "agentlib-player", tabindex: "0", role: "group" },
       make("div", { class: "agentlib-box" }, this.inside, this.forms)));
     this.root.addEventListener("keydown", (event) => this.key(event));
@@ -973,11 +981,12 @@ class Player {
 
   controls() {
     const control = (picture, name, act) => button(act, { "aria-label": name, title: name }, icon(picture));
+    this.byOne = [control("lineBack", "", () => this.go(this.now - 1)), control("lineOn", "", () => this.go(this.now + 1))];
     this.playWords = make("span", {}, "Play");
     this.playButton = button(() => this.toggle(), { class: "agentlib-play", title: "Play (space)" }, icon("play"), this.playWords);
     this.track = new Track((tick) => this.go(tick));
-    this.mode = focusable(make("select", { "aria-label": "Play and arrow keys go", title: "Play and arrow keys go by line or by step" },
-      make("option", { value: "line" }, "go by line"), make("option", { value: "step" }, "go by step")));
+    this.mode = focusable(make("select", { "aria-label": "Play and arrow keys go" },
+      make("option", { value: "line" }), make("option", { value: "step" }, "go by step")));
     this.speed = focusable(make("select", { "aria-label": "Speed", title: "Speed of Play" }, ...SPEEDS.map(([name, ms]) =>
       make("option", { value: String(ms), ...(name === "normal" ? { selected: "" } : {}) }, `speed: ${name}`))));
     this.speed.addEventListener("change", () => { if (this.timer) { this.pause(); this.play(); } });
@@ -985,10 +994,19 @@ class Player {
     return make("div", { class: "agentlib-controls", role: "toolbar", "aria-label": "Player controls" },
       make("div", { class: "agentlib-buttons" },
         control("first", "First frame", () => this.go(1)), control("stepBack", "Previous step", () => this.go(this.clock.step(this.now, -1))),
-        control("lineBack", "Previous line", () => this.go(this.now - 1)), this.playButton,
-        control("lineOn", "Next line", () => this.go(this.now + 1)), control("stepOn", "Next step", () => this.go(this.clock.step(this.now, 1))),
+        this.byOne[0], this.playButton, this.byOne[1], control("stepOn", "Next step", () => this.go(this.clock.step(this.now, 1))),
         control("last", "Last frame", () => this.go(this.last))),
       this.track.element, this.count, make("div", { class: "agentlib-buttons" }, this.mode, this.speed));
+  }
+
+  // A run without code goes from frame to frame.
+  nameSteps(timelines) {
+    const one = timelines.every(({ lines }) => lines.length) ? "line" : "frame";
+    ["Previous", "Next"].forEach((way, place) => {
+      for (const name of ["aria-label", "title"]) this.byOne[place].setAttribute(name, `${way} ${one}`);
+    });
+    this.mode.options[0].textContent = `go by ${one}`;
+    this.mode.title = `Play and arrow keys go by ${one} or by step`;
   }
 
   get timelines() { return this.model.get("timelines"); }
@@ -1005,6 +1023,7 @@ class Player {
     const timelines = this.timelines;
     const several = timelines.length > 1;
     this.clock = new Clock(timelines);
+    this.nameSteps(timelines);
     this.root.setAttribute("aria-label", `${this.model.get("label")}. Arrow keys step, space plays.`);
     if (several !== this.several) this.mode.value = several ? "step" : "line"; // what is compared is compared step by step
     this.several = several;
@@ -1072,7 +1091,7 @@ class Player {
     const words = frames.map((frame, place) => `${this.several ? `${this.timelines[place].label}: ` : ""}${plainCaption(frame?.caption ?? "")}`);
     this.track.draw(tick, step, `Frame ${tick} of ${this.last}: ${words.join("; ")}`);
     const most = this.several ? null : this.timelines[0]?.max_steps;
-    this.count.replaceChildren("step ", make("b", {}, String(step)), most ? ` of at most ${numberWords(most)}, frame ` : ", frame ",
+    this.count.replaceChildren(step ? "step " : "before step ", make("b", {}, String(step || 1)), most ? ` of at most ${numberWords(most)}, frame ` : ", frame ",
       make("b", {}, numberWords(tick)), ` of ${numberWords(this.last)}`);
     if (frames[0]) this.fork?.follow(frames[0].step);
     this.root.dataset.frame = String(tick);
