@@ -25,25 +25,12 @@ from agentlib.course.running.cells import Cell, run_cells
 from agentlib.views.quiz.answers import Answers
 from agentlib.views.store import EXERCISES as EXERCISE_KIND
 from agentlib.views.store import Store
+from tests.hostile.submissions import HONEST
 
 ROOT = Path(__file__).parent.parent
 NAME = "ex01_write_the_loop"
 
-GOOD = """
-def run_agent(model, tools, goal, max_steps=10):
-    history = [{"role": "user", "text": goal}]
-    for step in range(1, max_steps + 1):
-        reply = model(history)
-        if reply["type"] == "answer":
-            return {"steps": step, "stopped": "answered", "answer": reply["text"]}
-        history.append(reply)
-        try:
-            result = tools[reply["tool"]](**reply["input"])
-        except Exception as problem:
-            result = f"{reply['tool']}: {problem}"
-        history.append({"role": "tool", "result": result})
-    return {"steps": max_steps, "stopped": "step limit", "answer": None}
-"""
+GOOD = HONEST
 
 
 def notebook(*cells, **more):

@@ -8,25 +8,12 @@ from agentlib import answer, ask, ask_together, replay, run_agent, stops
 from agentlib.models import LoopingModel, ScriptedModel
 from agentlib.stops import Deadline, StopRule
 from agentlib.trace import Event, Trace, compare
-
-
-class Time:
-    """A clock that goes on when something takes time. reads: how often somebody has looked."""
-
-    def __init__(self):
-        self.now, self.reads = 100.0, 0
-
-    def __call__(self):
-        self.reads += 1
-        return self.now
-
-    def passes(self, seconds):
-        self.now += seconds
+from tests.clock import Clock
 
 
 def timed(clock=None, **options):
     """A run in which a reply takes 2 s, the tool `look` 0.25 s, and its memory and a person's yes nothing."""
-    clock = clock or Time()
+    clock = clock or Clock()
     script = iter([ask_together(ask("look"), ask("look")), answer("Seen.")])
 
     def model(history):
@@ -52,14 +39,14 @@ def test_each_event_has_the_running_time_of_the_runs_own_clock():
 
 
 def test_what_memory_takes_comes_before_the_call():
-    clock = Time()
+    clock = Clock()
     run = timed(clock, memory=lambda history: clock.passes(1) or history)
     asked = [event.seconds for event in run.trace if event.kind == "ask"]
     assert asked == [1, 4.5]
 
 
 def test_a_call_that_fails_and_an_attempt_have_their_time_too():
-    clock = Time()
+    clock = Clock()
 
     class Failing:
         def call(self, history, request):
@@ -100,14 +87,14 @@ def test_times_are_saved_and_an_older_trace_loads_without(tmp_path):
 )
 def test_the_clock_is_read_for_an_event_that_took_time_and_for_each_look_of_a_limit(rules, reads):
     """6: the start, 2 replies, 2 results, the stop. A limit: 2 calls, 2 tools and what is left for each."""
-    clock = Time()
+    clock = Clock()
     timed(clock, stops=rules)
     assert clock.reads == reads
 
 
 @pytest.mark.parametrize(("moment", "asked"), [("before_call", 0), ("on_request", 1), ("on_result", 1)])
 def test_a_rule_that_takes_long_is_seen_by_the_deadline(moment, asked):
-    clock = Time()
+    clock = Clock()
     slow = type("Slow", (StopRule,), {"order": 1, moment: lambda self, *args: clock.passes(6)})()
     model = LoopingModel("look")
     run = run_agent(model, {"look": lambda: 1}, "Look.", clock=clock, stops=[slow, Deadline(5)])
@@ -115,7 +102,7 @@ def test_a_rule_that_takes_long_is_seen_by_the_deadline(moment, asked):
 
 
 def test_a_person_or_a_watcher_who_takes_long_is_seen_by_the_deadline():
-    clock, ran = Time(), []
+    clock, ran = Clock(), []
 
     def watch(event):
         clock.passes(6 if event.kind == "reply" else 0)

@@ -28,6 +28,7 @@ from agentlib import (
 from agentlib.errors import FatalToolError, ResumeError, TraceFileError
 from agentlib.messages import ModelRequest
 from agentlib.trace import Event
+from tests.clock import Clock
 from tests.invariants import assert_sound
 from tests.test_labs import GOALS
 
@@ -433,12 +434,6 @@ def test_nobody_waits_for_a_run_that_has_no_time_left():
 
 
 def test_a_deadline_counts_running_time_alone():
-    class Clock:
-        now = 1_000.0
-
-        def __call__(self):
-            return self.now
-
     clock = Clock()
 
     def slow(seconds: int) -> str:

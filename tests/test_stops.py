@@ -25,21 +25,10 @@ from agentlib.stops import (
     TooManyErrors,
     Verdict,
 )
+from tests.clock import Clock
 from tests.invariants import KNOWN_REASONS, assert_sound
 
 PRICE = Price(1.0, 2.0, "made up", "2025-11-03")
-
-
-class Clock:
-    """Goes on by a set time at each look."""
-
-    def __init__(self, step: float = 0.0):
-        self.now = 100.0
-        self.step = step
-
-    def __call__(self) -> float:
-        self.now += self.step
-        return self.now
 
 
 def counter():

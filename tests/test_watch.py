@@ -26,6 +26,7 @@ from agentlib.labs import blue_mugs
 from agentlib.messages import user
 from agentlib.models import LoopingModel, RecordingModel, RuleModel, ScriptedModel
 from agentlib.watch import LoopEnded, watch
+from tests.odd_values import nested
 from tests.zoo import patch
 
 GOAL = "How many?"
@@ -820,20 +821,13 @@ def cyclic():
     return value
 
 
-def nested():
-    value = []
-    for _ in range(5_000):
-        value = [value]
-    return value
-
-
 ODD_VALUES = {
     "a set": lambda: {1, "a"},
     "an object": object,
     "raises at every turn": Rude,
     "one inside a list": lambda: [Rude()],
     "contains itself": cyclic,
-    "nested": nested,
+    "nested": lambda: nested(5_000),
     "1 MB": lambda: "x" * 1_000_000,
     "NaN": lambda: float("nan"),
     "bytes": lambda: b"\xff",

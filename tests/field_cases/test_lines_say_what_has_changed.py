@@ -20,6 +20,7 @@ from agentlib.models import LoopingModel, ScriptedModel
 from agentlib.trace import Event, compare
 from agentlib.watch import watch
 from agentlib.watch.values import short_form
+from tests.odd_values import nested
 
 GOAL = "How many?"
 SHOWS_ALL = sys.version_info >= (3, 12)
@@ -254,13 +255,6 @@ def object_cycle():
     return point
 
 
-def nested():
-    value = []
-    for _ in range(5_000):
-        value = [value]
-    return value
-
-
 SHORT_FORMS = {
     "None": (lambda: None, "None"),
     "a number": (lambda: 16.5, "16.5"),
@@ -292,7 +286,7 @@ SHORT_FORMS = {
     "text that raises": (lambda: Words("abc"), "'abc'"),
     "a cycle": (cycle, "{'name': 'a', 'self': [<the same dict again>]}"),
     "an object in itself": (object_cycle, "Point(x=1, y=<the same Point again>)"),
-    "very deep": (nested, "[[[[[[<list>]]]]]]"),
+    "very deep": (lambda: nested(5_000), "[[[[[[<list>]]]]]]"),
     "a generator": (lambda: (n for n in iter(int, 1)), "<generator>"),
     "a view of a dict": (lambda: {1: Raises()}.values(), "<dict_values, 1 items>"),
     "half a character": (lambda: "\ud800", "'\\ud800'"),

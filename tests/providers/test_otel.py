@@ -23,22 +23,10 @@ from agentlib.providers import retrying
 from agentlib.providers.otel import CONVENTIONS_VERSION, NAMES, SCHEMA_URL, to_opentelemetry
 from agentlib.trace import Event, Trace
 from agentlib.watch import watch
+from tests.clock import Clock
 
 STARTED = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 SECRET = "the code of the safe is 4711"
-
-
-class Time:
-    """A clock that goes on when something takes time."""
-
-    def __init__(self):
-        self.now = 50.0
-
-    def __call__(self):
-        return self.now
-
-    def passes(self, seconds):
-        self.now += seconds
 
 
 @pytest.fixture
@@ -92,7 +80,7 @@ def asked_for_mugs(clock, usage=None):
 
 
 def test_a_run_is_a_tree_of_spans_with_its_times(export):
-    spans = export(asked_for_mugs(Time()).trace, model="small-1", agent="mugs")
+    spans = export(asked_for_mugs(Clock()).trace, model="small-1", agent="mugs")
     run = "invoke_agent mugs"
     assert table(spans) == [
         (run, None, (0, 5)),
@@ -118,7 +106,7 @@ def test_names_are_those_of_the_conventions_and_their_schema_is_published():
 
 def test_tokens_and_reasons_stand_at_the_run_and_at_each_call(export):
     usage = {"input_tokens": 30, "output_tokens": 7, "cached_tokens": 10, "cache_write_tokens": 2}
-    run, first, *_, last = export(asked_for_mugs(Time(), usage).trace, provider="openai")
+    run, first, *_, last = export(asked_for_mugs(Clock(), usage).trace, provider="openai")
     facts = {
         "gen_ai.usage.input_tokens": 30,
         "gen_ai.usage.output_tokens": 7,
@@ -138,14 +126,14 @@ def test_tokens_and_reasons_stand_at_the_run_and_at_each_call(export):
 
 
 def test_an_estimate_is_not_given_as_what_a_provider_has_counted(export):
-    run, first, *_ = export(asked_for_mugs(Time()).trace)
+    run, first, *_ = export(asked_for_mugs(Clock()).trace)
     assert first.attributes["agentlib.estimated_input_tokens"] > 0
     assert "gen_ai.usage.input_tokens" not in first.attributes
     assert "gen_ai.usage.input_tokens" not in run.attributes
 
 
 def test_content_is_written_only_if_it_is_asked_for(export):
-    trace = asked_for_mugs(Time()).trace
+    trace = asked_for_mugs(Clock()).trace
     assert SECRET not in "".join(span.to_json() for span in export(trace))
     run, first, one, other, last = export(trace, content=True)
     assert json.loads(run.attributes["gen_ai.input.messages"]) == [
@@ -161,7 +149,7 @@ def test_content_is_written_only_if_it_is_asked_for(export):
 
 @pytest.mark.parametrize("content", [False, True])
 def test_words_of_errors_are_content_and_their_kinds_are_not(export, content):
-    clock = Time()
+    clock = Clock()
 
     def safe():
         clock.passes(1)
@@ -184,7 +172,7 @@ def test_words_of_errors_are_content_and_their_kinds_are_not(export, content):
 
 
 def test_attempts_stand_in_their_call_with_the_waits_between_them(export):
-    clock = Time()
+    clock = Clock()
     words = f"{SECRET} (HTTP status 429)"
     busy = ProviderError(
         "shop", words, 429, worth_retrying=True, usage={"input_tokens": 5, "output_tokens": 0}
@@ -282,7 +270,7 @@ def test_a_request_that_did_not_run_is_an_event_and_a_persons_no_is_no_failure(e
 
 
 def test_a_trace_that_was_cut_off_says_what_was_not_finished(export):
-    events = asked_for_mugs(Time()).trace.events
+    events = asked_for_mugs(Clock()).trace.events
     _, _, tool_span = export(Trace(events[:4]))
     assert (tool_span.status.status_code, tool_span.attributes["error.type"]) == (
         StatusCode.ERROR,
@@ -293,7 +281,7 @@ def test_a_trace_that_was_cut_off_says_what_was_not_finished(export):
 
 
 def test_a_run_that_waited_and_went_on_is_one_tree_without_the_days_between(export):
-    clock = Time()
+    clock = Clock()
 
     @tool(risky=True)
     def pay() -> str:
@@ -322,7 +310,7 @@ def test_a_run_that_waited_and_went_on_is_one_tree_without_the_days_between(expo
 @pytest.mark.parametrize("made", ["older", "watched"])
 def test_where_no_event_has_a_time_they_are_made_up_in_order_and_the_run_says_so(export, made):
     if made == "older":
-        events = asked_for_mugs(Time()).trace.events
+        events = asked_for_mugs(Clock()).trace.events
         trace = Trace(tuple(event._replace(seconds=0.0) for event in events))
     else:
         trace = watch(run_agent, blue_mugs.model(), blue_mugs.TOOLS, blue_mugs.GOAL)
@@ -371,7 +359,7 @@ def test_what_a_hand_written_loop_writes_where_the_kind_stands_is_words(export):
 
 def test_a_run_ends_now_unless_somebody_says_when_it_began(export):
     before = datetime.now(UTC)
-    run = export(asked_for_mugs(Time()).trace, started=None)[0]
+    run = export(asked_for_mugs(Clock()).trace, started=None)[0]
     assert before.timestamp() <= run.end_time / 1e9 <= datetime.now(UTC).timestamp()
     assert (run.end_time - run.start_time) / 1e9 == pytest.approx(5)
 
@@ -380,7 +368,7 @@ def test_the_run_is_a_child_of_the_span_that_is_open():
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     with provider.get_tracer("shop").start_as_current_span("refund") as outer:
-        to_opentelemetry(asked_for_mugs(Time()).trace, provider)
+        to_opentelemetry(asked_for_mugs(Clock()).trace, provider)
     run = next(span for span in exporter.get_finished_spans() if span.name == "invoke_agent")
     assert run.parent.span_id == outer.context.span_id
 
@@ -398,14 +386,14 @@ def test_the_run_is_a_child_of_the_span_that_is_open():
 def test_what_is_wrong_with_the_arguments_is_said_before_any_span(wrong, error):
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    given = {"trace": asked_for_mugs(Time()).trace, "tracer_provider": provider, "started": STARTED, **wrong}
+    given = {"trace": asked_for_mugs(Clock()).trace, "tracer_provider": provider, "started": STARTED, **wrong}
     with pytest.raises(error):
         to_opentelemetry(**given)
     assert exporter.get_finished_spans() == ()
 
 
 def test_a_recording_says_by_itself_which_model_it_was(export):
-    trace = asked_for_mugs(Time()).trace
+    trace = asked_for_mugs(Clock()).trace
     recorded = Trace(trace.events, {**trace.about, "recorded": {"provider": "local", "model": "SmolLM2"}})
     run, call, *_ = export(recorded)
     assert (call.name, run.attributes["gen_ai.provider.name"]) == ("chat SmolLM2", "local")
