@@ -15,7 +15,8 @@ from agentlib.course.make import made_solution
 
 ROOT = Path(__file__).parent.parent
 PARTS = ("agentlib", "exercises", "notebooks", "solutions", "tests/zoo")
-FILES = ("README.md", "pyproject.toml", "tests/__init__.py", "tests/test_exercises.py", "tests/test_zoo.py")
+TESTS = ("test_exercises.py", "test_zoo.py", "test_checks.py", "test_grading_points.py")
+FILES = ("README.md", "pyproject.toml", "tests/__init__.py", *(f"tests/{name}" for name in TESTS))
 
 SPEC = """
 from random import Random
@@ -40,7 +41,7 @@ def cases(rng: Random) -> dict[str, list[CallCase]]:
         "negative": [case("a debt", -number, -2 * number)],
         "text": [case("a text", place, place + place)],
         "list": [case("a list", [number, place], [number, place, number, place])],
-        "none": [case("no value", None, None)],
+        "fraction": [case("a fraction", number + 0.5, 2 * number + 1.0)],
     }
 
 
@@ -52,7 +53,7 @@ EXERCISE = Exercise(
     minutes=10,
     task="give back twice what you are given",
     functions=("twice",),
-    scenarios=lambda rng: scenarios_of(cases(rng)),
+    scenarios=lambda rng: scenarios_of(cases(rng), rng),
     criteria=(
         Criterion(
             "number", 2, "doubles a number",
@@ -79,11 +80,11 @@ EXERCISE = Exercise(
             judge=by_cases("list"),
         ),
         Criterion(
-            "none", 2, "gives back nothing for nothing",
-            nudge="What is twice nothing at all?",
-            hint="Look for `None` before you add anything.",
-            judge=by_cases("none"),
-            details="`None` stays `None`.",
+            "fraction", 2, "doubles a fraction",
+            nudge="What does `int` do with 2.5?",
+            hint="Leave the number as it is; make no whole number of it.",
+            judge=by_cases("fraction"),
+            details="2.5 gives 5.0.",
         ),
     ),
 )  # fmt: skip
@@ -95,37 +96,37 @@ from tests.zoo import right, wrong
 
 @right
 def adds(value):
-    return None if value is None else value + value
+    return value + value
 
 
 @right
 def multiplies(value):
-    return value and value * 2
+    return value * 2
 
 
 @wrong("number", "gave 0")
 def forgets_numbers(value):
-    return 0 if isinstance(value, int) and value > 0 else value and value + value
+    return 0 if isinstance(value, int) and value > 0 else value + value
 
 
 @wrong("negative", "a debt: twice(-")
 def never_below_zero(value):
-    return 0 if isinstance(value, int) and value < 0 else value and value + value
+    return 0 if isinstance(value, int) and value < 0 else value + value
 
 
 @wrong("text", "a text")
 def upper(value):
-    return value.upper() if isinstance(value, str) else value and value + value
+    return value.upper() if isinstance(value, str) else value + value
 
 
 @wrong("list", "a list")
 def one_list(value):
-    return value if isinstance(value, list) else value and value + value
+    return value if isinstance(value, list) else value + value
 
 
-@wrong("none", "not null")
-def nothing_is_zero(value):
-    return 0 if value is None else value + value
+@wrong("fraction", "a fraction")
+def whole_numbers(value):
+    return 2 * int(value) if isinstance(value, float) else value + value
 """
 
 TITLE = """# Ten
@@ -140,7 +141,7 @@ One more.
 SOLVED = '''def twice(value):
     """Give twice what is given."""
     ### BEGIN SOLUTION
-    return None if value is None else value + value
+    return value + value
     ### END SOLUTION'''
 
 TRIED = """try:

@@ -12,7 +12,7 @@ import pytest
 from agentlib.course.checking.engine import check_with
 from agentlib.course.exercises import EXERCISES
 from agentlib.course.running.runner import Runner
-from tests.zoo import Specimen, patch, specimens
+from tests.zoo import patch, specimens
 
 SEEDS = (1, 2)
 ONE_AND_PLURAL = re.compile(r"\b1 (calls|coins|entries|lines|requests|results|runs|steps|values)\b")
@@ -93,7 +93,7 @@ def test_every_exercise_has_a_file_in_the_zoo():
 def test_the_zoo_is_large_enough():
     assert len(WRONG) >= 470
     assert len(RIGHT) >= 65
-    assert all(isinstance(specimen, Specimen) and specimen.named for _, specimen in WRONG)
+    assert [specimen.name for _, specimen in WRONG if not specimen.named] == []  # its second argument
 
 
 @pytest.mark.parametrize("exercise", IN_ZOO, ids=lambda exercise: exercise.name)

@@ -45,8 +45,8 @@ DIFFICULTY = {1: "very easy", 2: "easy", 3: "medium", 4: "hard", 5: "very hard"}
 
 CHECK_WORDS = (
     "## Check it\n\n"
-    "The check plays models and tools of its own. Their names and numbers change from run to run, so nothing "
-    "can be learned by heart. Mend the first line that says *not yet*, run your cell again, then this one."
+    "The check draws its own data: names and numbers change from run to run, so nothing can be learned "
+    "by heart. Mend the first line that says *not yet*, run your cell again, then this one."
 )
 
 NEXT_WORDS = (

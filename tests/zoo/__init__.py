@@ -31,7 +31,10 @@ class Specimen:
 
 
 def wrong(criterion: str, named: str) -> Callable[..., Specimen]:
-    """Mark a solution (a function, a class of several, or a dict of them) as wrong; edits patch it first."""
+    """Mark a solution (a function, a class of several, or a dict of them) as wrong; edits patch it first.
+
+    criterion, named: as in `Specimen`; neither is empty.
+    """
     return lambda solution, *edits: Specimen("", _functions(solution, edits), criterion, named)
 
 

@@ -15,8 +15,8 @@ __all__ = ["exercise_page", "write_exercise_pages"]
 
 FILES = ("exercise.css", "exercise.js", "exercise_guard.js")
 CHECK_WORDS = (
-    "The check plays models and tools of its own. Their names and numbers change from run to run, so nothing "
-    "can be learned by heart. Mend the first line that says <em>not yet</em>, then check again."
+    "The check draws its own data: names and numbers change from run to run, so nothing can be learned "
+    "by heart. Mend the first line that says <em>not yet</em>, then check again."
 )
 BEGIN_ANEW = re.compile(r"\s*To begin anew, type in a terminal.*", re.DOTALL)
 
