@@ -140,7 +140,7 @@ def json_ready(value: object, more_depth: int = 0) -> tuple[Any, str, tuple[str,
         pass  # the slow way below finds out what is wrong with it
     notes: list[str] = []
     copy = make_plain(value, notes, depth=-more_depth, parents=())
-    return copy, _to_json(copy), tuple(dict.fromkeys(notes))
+    return copy, _writer()(copy).decode(), tuple(dict.fromkeys(notes))
 
 
 def ready_copy(value: object) -> Any:
@@ -328,10 +328,6 @@ def text_of(value: Any) -> str:
     if len(text) > MAX_DIGITS:
         _refuse_long_numbers(text)
     return text
-
-
-def _to_json(value: Any) -> str:
-    return _writer()(value).decode()
 
 
 @functools.cache

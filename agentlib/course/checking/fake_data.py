@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from agentlib.course.checking.simulator import PLAYED
 from agentlib.messages import Entry, ask
@@ -26,6 +26,9 @@ FAILURES = (ValueError, KeyError, TimeoutError, RuntimeError, PermissionError, C
 Tool = Callable[..., Any]
 
 
+T = TypeVar("T")
+
+
 class World:
     """Names, numbers and sentences, none of them twice."""
 
@@ -33,7 +36,7 @@ class World:
         self.rng = rng
         self._used: set[Any] = set()
 
-    def _new(self, draw: Callable[[], Any]) -> Any:
+    def _new(self, draw: Callable[[], T]) -> T:
         while True:
             value = draw()
             if value not in self._used:
@@ -42,13 +45,11 @@ class World:
 
     def number(self) -> int:
         """A whole number of 4 to 6 digits."""
-        value: int = self._new(lambda: self.rng.randrange(1_001, 900_000))
-        return value
+        return self._new(lambda: self.rng.randrange(1_001, 900_000))
 
     def place(self) -> str:
         """The name of a place, with a number behind it."""
-        value: str = self._new(lambda: f"{self.rng.choice(PLACES)} {self.rng.randrange(2, 99)}")
-        return value
+        return self._new(lambda: f"{self.rng.choice(PLACES)} {self.rng.randrange(2, 99)}")
 
     def things(self) -> str:
         """Several of something."""
@@ -56,10 +57,9 @@ class World:
 
     def tool_name(self) -> str:
         """A name for a tool."""
-        value: str = self._new(
+        return self._new(
             lambda: f"{self.rng.choice(VERBS)}_{self.rng.choice(THINGS)}_{self.rng.randrange(10, 99)}"
         )
-        return value
 
     def key(self) -> str:
         """A name for an argument."""

@@ -47,6 +47,9 @@ COLUMNS = (
 )
 
 
+MOODLE_COLUMNS = ("Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)")
+
+
 # --- the files of a batch
 
 
@@ -105,17 +108,21 @@ def plain_cell(value: object) -> object:
     return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
 
 
+def _table(lines: Iterable[Sequence[object]], delimiter: str = ",") -> str:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter).writerows(lines)
+    return out.getvalue()
+
+
 def csv_text(rows: Iterable[Row], delimiter: str = ",") -> str:
     """Write rows as a table for a spreadsheet. delimiter: with ";" numbers have a comma and no point."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=delimiter)
-    writer.writerow(COLUMNS)
+    lines: list[Sequence[object]] = [COLUMNS]
     for row in rows:
         about = {**row.as_dict(), "notes": " ".join(row.notes), "late": "late" if row.late else ""}
         if delimiter == ";":
             about["seconds"] = str(row.seconds).replace(".", ",")
-        writer.writerow([plain_cell(about[name]) for name in COLUMNS])
-    return out.getvalue()
+        lines.append([plain_cell(about[name]) for name in COLUMNS])
+    return _table(lines, delimiter)
 
 
 def rows_that_count(rows: Sequence[Row]) -> list[Row]:
@@ -145,13 +152,13 @@ def canvas_text(rows: Sequence[Row]) -> str:
     """
     points = best_points(rows)
     names = [name for name in EXERCISES if any(name in of_student for of_student in points.values())]
-    out = io.StringIO(newline="")
-    writer = csv.writer(out)
-    writer.writerow(["Student", "ID", "Section", *names])
-    writer.writerow(["    Points Possible", "", "", *(EXERCISES[name].max_points for name in names)])
+    lines: list[list[object]] = [
+        ["Student", "ID", "Section", *names],
+        ["    Points Possible", "", "", *(EXERCISES[name].max_points for name in names)],
+    ]
     for (student, number), of_student in points.items():
-        writer.writerow([plain_cell(student), number, "", *(of_student.get(name, "") for name in names)])
-    return out.getvalue()
+        lines.append([plain_cell(student), number, "", *(of_student.get(name, "") for name in names)])
+    return _table(lines)
 
 
 def moodle_texts(rows: Sequence[Row]) -> dict[str, str]:
@@ -164,23 +171,13 @@ def moodle_texts(rows: Sequence[Row]) -> dict[str, str]:
     points = best_points(rows)
     texts = {}
     for name, exercise in EXERCISES.items():
-        out = io.StringIO(newline="")
-        writer = csv.writer(out)
-        writer.writerow(["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"])
-        count = 0
-        for (student, number), of_student in points.items():
-            if number and name in of_student:
-                count += 1
-                row = [
-                    f"Participant {number}",
-                    plain_cell(student),
-                    of_student[name],
-                    exercise.max_points,
-                    "-",
-                ]
-                writer.writerow(row)
-        if count:
-            texts[name] = out.getvalue()
+        lines = [
+            [f"Participant {number}", plain_cell(student), of_student[name], exercise.max_points, "-"]
+            for (student, number), of_student in points.items()
+            if number and name in of_student
+        ]
+        if lines:
+            texts[name] = _table([MOODLE_COLUMNS, *lines])
     return texts
 
 

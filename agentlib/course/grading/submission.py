@@ -100,7 +100,7 @@ def plan(exercise: Exercise, data: bytes, path: Path) -> Plan:
     for cell in cells:
         ours = own.locked.get(cell.grade_id)
         is_ours = ours is not None and is_same_code(cell.source, ours)
-        if cell.grade_id in own.locked and not is_ours:
+        if ours is not None and not is_ours:
             notes.append(f"{cell.name} belongs to the course and was changed.")
         # A changed one is run too, after ours: a learner may have put an import or the solution there.
         solves = any(defines(cell.source, name) for name in exercise.functions)

@@ -37,21 +37,17 @@ def _pip(*words: str) -> None:
         raise SiteError(f"pip {words[0]} failed: {last[0].strip()}")
 
 
-def fetch_wheels(folder: Path, pinned: Path = PINNED) -> list[Path]:
+def fetch_wheels(folder: Path) -> None:
     """Fetch the wheels that a browser needs; pip refuses one whose hash is another. Raises SiteError."""
     _pip(
         "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", *FOR_A_BROWSER,
-        f"--dest={folder}", f"--requirement={pinned}",
+        f"--dest={folder}", f"--requirement={PINNED}",
     )  # fmt: skip
-    return sorted(folder.glob("*.whl"))
 
 
-def course_wheel(course_dir: Path, folder: Path) -> Path:
+def course_wheel(course_dir: Path, folder: Path) -> None:
     """Build the wheel of the course itself. Raises SiteError."""
-    before = set(folder.glob("*.whl"))
     _pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", f"--wheel-dir={folder}", str(course_dir))
-    (made,) = set(folder.glob("*.whl")) - before
-    return made
 
 
 def canonical(name: str) -> str:
