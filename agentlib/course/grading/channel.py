@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import IO
 
@@ -131,6 +131,19 @@ class Child:
                 self.end("called too often")
                 raise ChildEndedError(self._ended)
             self._send({"id": self._last_id, "n": calls, "answer": called(name, args, kwargs)}, until)
+
+    def run_cells(self, cells: Sequence[Entry], functions: Sequence[str]) -> Entry:
+        """Have cells run, and functions of these names made ready to be called. Raises as `ask` does."""
+        seconds = self.limits.cell_seconds
+        request = {"do": "cells", "cells": cells, "functions": functions, "seconds": seconds}
+        return self.ask(request, seconds + self.limits.grace_seconds)
+
+    def call(
+        self, request: Entry, called: Callable[[str, list[object], Entry], Entry], seconds: float
+    ) -> Entry:
+        """Have a function called; see `Learner.run` in the simulator. Raises as `ask` does."""
+        wanted = {"do": "call", "request": request, "seconds": seconds}
+        return self.ask(wanted, seconds + self.limits.grace_seconds, called)
 
     def _forged(self, what: str) -> ProtocolError:
         self.end("forged a message")

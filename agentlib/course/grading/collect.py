@@ -193,13 +193,12 @@ def _look_at(entry: os.DirEntry[str], parts: tuple[str, ...]) -> Iterator[Submis
             yield _submission(parts, path, problem="This is a link; links are not followed.")
     elif entry.is_dir():
         yield from _in_folder(path, parts)
-    elif is_notebook:
-        regular = entry.is_file()
-        yield _submission(parts, path, problem="" if regular else "This is no file.")
-    elif is_archive and entry.is_file():
-        yield from _members(path, parts)
-    elif is_archive:
+    elif (is_notebook or is_archive) and not entry.is_file():
         yield _submission(parts, path, problem="This is no file.")
+    elif is_notebook:
+        yield _submission(parts, path)
+    elif is_archive:
+        yield from _members(path, parts)
     elif entry.is_file() and _is_somebodys(parts):
         yield _submission(parts, path, problem=NO_NOTEBOOK)
 

@@ -75,11 +75,7 @@ class SandboxedLearner:
             return answer
 
         try:
-            outcome = child.ask(
-                {"do": "call", "request": request, "seconds": seconds},
-                seconds + self.limits.grace_seconds,
-                noted,
-            )
+            outcome = child.call(request, noted, seconds)
         except ChildEndedError as end:
             self._drop(end.why)
             return _outcome(end.why, allowed)
@@ -134,18 +130,10 @@ class SandboxedLearner:
         try:
             self._child = Child(self.backend, self.root, self.limits, self.deadline, self.log_bytes)
             place = "in a cell"
-            outcome = self._child.ask(
-                {
-                    "do": "cells",
-                    "cells": [
-                        {"number": cell.number, "source": cell.source, "code": cell.code}
-                        for cell in self._cells
-                    ],
-                    "functions": self.functions,
-                    "seconds": self.limits.cell_seconds,
-                },
-                self.limits.cell_seconds + self.limits.grace_seconds,
-            )
+            cells = [
+                {"number": cell.number, "source": cell.source, "code": cell.code} for cell in self._cells
+            ]
+            outcome = self._child.run_cells(cells, self.functions)
         except ChildEndedError as end:
             self._drop(f"{end.why} ({place})")
             if self._cells is self.plan.only:

@@ -184,23 +184,11 @@ def _run_probe(
 ) -> dict[str, Any] | str:
     child = Child(backend, root, limits, time.monotonic() + limits.wall_seconds)
     try:
-        ran = child.ask(
-            {
-                "do": "cells",
-                "cells": [{"number": 1, "source": PROBE}],
-                "functions": ["probe"],
-                "seconds": limits.cell_seconds,
-            },
-            limits.cell_seconds + limits.grace_seconds,
-        )
+        ran = child.run_cells([{"number": 1, "source": PROBE}], ["probe"])
         if ran["problems"]:
             return f"did not run here ({ran['problems'][0]})"
         request = {"function": "probe", "args": [{"$call": "model"}], "kwargs": arguments}
-        outcome = child.ask(
-            {"do": "call", "request": request, "seconds": limits.cell_seconds},
-            limits.cell_seconds + limits.grace_seconds,
-            lambda name, args, kwargs: {"gave": "answer"},
-        )
+        outcome = child.call(request, lambda name, args, kwargs: {"gave": "answer"}, limits.cell_seconds)
     finally:
         child.end()
     did = outcome.get("returned")

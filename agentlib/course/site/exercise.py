@@ -198,15 +198,8 @@ def _syntax_words(problem: SyntaxError, cell: Cell) -> str:
 
 
 def _run_all(cells: Sequence[Cell], outputs: Outputs, now: Now) -> Ran:
-    def before(cell: Cell) -> None:
-        now(CELL_SECONDS)
-
     return run_cells(
-        cells,
-        CELL_SECONDS,
-        before=before,
-        alone=True,
-        screen=lambda: _Screen(outputs),
+        cells, CELL_SECONDS, before=lambda _: now(CELL_SECONDS), alone=True, screen=lambda: _Screen(outputs)
     )
 
 
