@@ -141,12 +141,14 @@ class ResumedState(RunState):
 
     def note(self, text: str) -> None:
         """Add a note; one that stands in the trace is taken from there."""
-        recorded = self.recorded.notes[self.progress.steps]
-        if not recorded:
-            return super().note(text)
-        entry = recorded.popleft().entry or {}
+        if self.recorded.notes[self.progress.steps]:
+            self._take_recorded_note()
+        else:
+            super().note(text)
+
+    def _take_recorded_note(self) -> None:
+        entry = self.recorded.notes[self.progress.steps].popleft().entry or {}
         self.history.add(entry, text_tokens(entry["text"]))
-        return None
 
     def check_limits(self) -> None:
         """Look at every limit. A call that the trace holds was made, whatever they say now."""
@@ -156,7 +158,7 @@ class ResumedState(RunState):
         if ask is None:
             return super().check_limits()
         while self.recorded.notes[self.progress.steps]:
-            self.note("")  # of a rule that is not there any more
+            self._take_recorded_note()  # of a rule that is not there any more
         self.read = ask.read
         self.progress.next_entries, self.progress.next_estimate = ask.entries, ask.tokens
         for rule in self.call_rules:
@@ -223,7 +225,7 @@ class ResumedState(RunState):
         if self.end is None:
             return super()._finish()
         while self.recorded.notes[self.progress.steps]:
-            self.note("")  # that the closing call failed
+            self._take_recorded_note()  # that the closing call failed
         self.stopped, self.answer = self.end, self.trace.answer
         return None
 

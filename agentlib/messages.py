@@ -508,7 +508,7 @@ def _tidy(entry: Entry, out_of_place: tuple[str, ...]) -> int:
             del entry[key]
     if not _KNOWN_KEYS.issuperset(entry):
         entry.pop("closing", None)  # the loop's own mark
-        text_of(entry)
+        text_of(entry)  # raises
     text = entry.get("text", "")
     if isinstance(text, str):
         return len(text) if text.isascii() else len(text.encode())
@@ -551,7 +551,7 @@ def _read_call(name: str, request: Entry, problem: str, changes: tuple[str, ...]
     text = text_of(given)
     own = _own_problem(request) if "problem" in request else {}
     if not (tool.isascii() and name.isascii()) or own:
-        text_of([tool, name, own])
+        text_of([tool, name, own])  # raises, say for half a character
     # The history holds `None` for an input that is missing, so both get the same words.
     if own:
         problem = own["problem"]
@@ -587,7 +587,7 @@ def _take_usage(copy: Entry) -> ReplyUsage | None:
     if usage is None:
         del copy["usage"]
     else:
-        text_of(copy["usage"])
+        text_of(copy["usage"])  # raises
     return usage
 
 

@@ -145,20 +145,27 @@ def tool(
         )
 
     def make(function: Callable[..., Any]) -> Tool:
-        return _make_tool(function, name, risky, repeatable, timeout_seconds, parallel)
+        return _make_tool(
+            function, name,
+            risky=risky, repeatable=repeatable, timeout_seconds=timeout_seconds, parallel=parallel,
+        )  # fmt: skip
 
     return make if function is None else make(function)
 
 
 def _make_tool(
-    function: Any, name: str | None, risky: bool, repeatable: bool, timeout_seconds: float | None,
+    function: Any, name: str | None = None, *,
+    risky: bool = False, repeatable: bool = False, timeout_seconds: float | None = None,
     parallel: bool = False,
 ) -> Tool:  # fmt: skip
     if isinstance(function, functools.partial) and isinstance(function.func, Tool):
         inner = function.func
         bound = functools.partial(inner.function, *function.args, **function.keywords)
-        flags = inner.risky, inner.repeatable, inner.timeout_seconds, inner.parallel
-        function = _make_tool(bound, inner.name, *flags)
+        function = _make_tool(
+            bound, inner.name,
+            risky=inner.risky, repeatable=inner.repeatable, timeout_seconds=inner.timeout_seconds,
+            parallel=inner.parallel,
+        )  # fmt: skip
     if isinstance(function, Tool):
         return replace(
             function,
@@ -422,7 +429,7 @@ def read_tools(tools: object) -> dict[str, Tool]:
         for name in tools:
             if not isinstance(name, str):
                 raise TypeError(f"The name of a tool is text, but was {describe(name)}.")
-        return {name: _make_tool(function, name, False, False, None) for name, function in tools.items()}
+        return {name: _make_tool(function, name) for name, function in tools.items()}
     if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
         raise TypeError(
             f"tools is a dict of names and functions, or a list of functions, but was {describe(tools)}."
@@ -430,7 +437,7 @@ def read_tools(tools: object) -> dict[str, Tool]:
     table: dict[str, Tool] = {}
     given = list(tools)
     for function in given:
-        made = _make_tool(function, None, False, False, None)
+        made = _make_tool(function)
         if made.name in table:
             other = list(table).index(made.name)
             raise ValueError(

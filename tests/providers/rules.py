@@ -1,4 +1,4 @@
-"""What the two providers demand of a conversation, as their APIs' error messages put it.
+"""What the providers demand of a conversation, as their APIs' error messages put it.
 
 Written from these messages alone, without a look at how the adapters write a conversation.
 """
