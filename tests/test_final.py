@@ -67,6 +67,9 @@ def test_without_the_notebooks_the_lesson_and_the_cells_id_are_said():
          '{"cell_type": "code", "id": "a", "source": ["\\n"]}]}', 'lesson 01, "One b".'),
         ('{"cells": [{"cell_type": "markdown", "id": "a", "source": ["We see.\\n", "## Two"]}]}',
          'lesson 01, "Two", the cell that begins: We see.'),
+        ('{"cells": [{"cell_type": "markdown", "id": "a", '
+         '"source": ["<details>\\n", "<summary>What we see</summary>\\n", "## Two"]}]}',
+         'lesson 01, "Two", the cell that begins: What we see'),
     ],
 )  # fmt: skip
 def test_a_lesson_that_the_learner_has_changed_is_still_named(text, said, tmp_path, monkeypatch):

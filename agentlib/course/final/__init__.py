@@ -100,7 +100,7 @@ def look_again(lesson: str, cell: str) -> str:
     except (OSError, ValueError, KeyError, TypeError):  # not there, or changed by the learner
         return f"Look again at lesson {lesson}, cell {cell}."
     place = f'Look again at lesson {number}, "{heading}"'
-    begins = _plain(next((line for line in lines if line.strip()), heading))
+    begins = next(filter(None, map(_plain, lines)), heading)
     return f"{place}." if begins == heading else f"{place}, the cell that begins: {begins[:60]}"
 
 
@@ -118,6 +118,6 @@ def _place(cells: list[dict[str, list[str] | str]], wanted: str) -> tuple[str, l
 
 
 def _plain(markdown: str) -> str:
-    """A line of Markdown without its signs."""
+    """A line of Markdown without its signs and tags."""
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", markdown)
-    return re.sub(r"[*`]|^#+ ", "", text).strip()
+    return re.sub(r"[*`]|^#+ |<[^>]*>", "", text).strip()
