@@ -197,6 +197,16 @@ def test_a_tool_that_is_not_there_was_not_run():
     assert told[4].startswith("`fly()` could not be run. The loop says so in a result: ")
 
 
+@pytest.mark.parametrize("request_", [ask("nobody", page=1), ask("pay", pages=1)])
+def test_a_request_that_cannot_be_run_is_not_said_to_run(request_):
+    def pay(page: int) -> str:
+        return f"page {page}"
+
+    run = run_agent(ScriptedModel([request_, ask("pay", page=1), answer("done")]), [pay], "Pay.")
+    first, second = (frame.caption for frame in frames(run.trace) if frame.move == "act")
+    assert (first, second) == (f"`{request_['tool']}(1)` has its turn and cannot be run.", "`pay(1)` runs.")
+
+
 def test_a_fatal_error_is_said_to_be_beyond_the_model():
     def locked():
         raise FatalToolError("The key is wrong.")

@@ -148,7 +148,10 @@ def test_a_request_that_waits_for_a_person_says_so_where_it_begins_and_in_its_la
         approve=lambda call: LATER if call["input"]["number"] == 1 else True,
     )  # fmt: skip
     captions = [frame["caption"] for frame in timeline(run.trace)["frames"] if frame["move"] == "act"]
-    assert captions == ["A person is asked whether `shelf(1)` may run.", "`shelf(2)` runs."]
+    assert captions == [
+        "A person is asked whether `shelf(1)` may run.",
+        "A person was asked and said yes: `shelf(2)` runs.",
+    ]
     assert [lane.outcome for lane in lanes(run.trace)] == ["waits for a person", "worked"]
     more = resume(run.trace, ScriptedModel([SHELVES, answer("Done.")]), tools, approve=lambda call: True)
     assert [lane.outcome for lane in lanes(more.trace)] == ["waits for a person", "worked"]

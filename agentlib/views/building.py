@@ -303,10 +303,10 @@ class Builder:
                 return "act", f"A person is asked whether {call} may run."
             if result is not None and was_refused(result):
                 return "act", f"{call} needs a person's yes and does not get it."
-            return (
-                "act",
-                f"A person was asked and said yes: {call} runs." if event.approved else f"{call} runs.",
+            runs = (
+                f"{call} runs." if result is None or result.ran else f"{call} has its turn and cannot be run."
             )
+            return "act", f"A person was asked and said yes: {runs}" if event.approved else runs
         if kind == "result":
             return "record", self.recorded(number, event)
         if kind == "note":
