@@ -262,7 +262,7 @@ SHORT_FORMS = {
     "10 MB of text": (lambda: "x" * 10_000_000, f"'{'x' * 40}...' (10,000,000 characters)"),
     "10 MB in a dict": (
         lambda: {"text": "y" * 10_000_000},
-        f"{{'text': '{'y' * 20}...' (10,000,000 characters)}}",
+        f"{{'text': '{'y' * 30}...' (10,000,000 characters)}}",
     ),
     "bytes": (lambda: b"z" * 1_000, f"b'{'z' * 40}...' (1,000 bytes)"),
     "a long list": (lambda: list(range(1_000_000)), " ...] (1,000,000 items)"),
