@@ -366,7 +366,7 @@ def test_a_later_archive_of_the_class_costs_only_what_is_new_in_it(tmp_path, roo
 
 def test_an_exercise_is_told_by_its_cells_before_a_name_that_only_looks_like_one(tmp_path, root):
     folder = tmp_path / "in"
-    solution = (Path(__file__).parent.parent / "solutions" / "ex05_budget.ipynb").read_bytes()
+    solution = (Path(__file__).parents[2] / "solutions" / "ex05_budget.ipynb").read_bytes()
     for name in ("alex01/Untitled.ipynb", "ben/ex05.ipynb", "rex02_123_4567_homework.ipynb"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(solution)
@@ -727,7 +727,7 @@ def test_a_folder_that_is_none_of_submissions_is_said_in_one_line(tmp_path, caps
         (tmp_path / "none", "There is no folder"),
         (empty, "no notebook (.ipynb) and no archive (.zip)"),
         (empty / "notes.txt", "is a file. Put it into a folder"),
-        (Path(__file__).parent.parent, "is the course itself"),
+        (Path(__file__).parents[2], "is the course itself"),
     ):
         said = refusal(capsys, folder, "--out", out)
         assert wanted in said

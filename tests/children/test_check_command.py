@@ -27,7 +27,7 @@ from agentlib.views.store import EXERCISES as EXERCISE_KIND
 from agentlib.views.store import Store
 from tests.hostile.submissions import HONEST
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 NAME = "ex01_write_the_loop"
 
 GOOD = HONEST

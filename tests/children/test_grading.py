@@ -37,7 +37,7 @@ from agentlib.course.grading.submission import (
 from agentlib.course.grading.syscalls import call_filter
 from tests.hostile.submissions import HONEST, code_cell, notebook
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 EX01 = EXERCISES["ex01_write_the_loop"]
 LAST = BACKENDS[-1]
 SHORT = Limits(cell_seconds=2.0, call_seconds=1.0, grace_seconds=0.5, wall_seconds=20.0)

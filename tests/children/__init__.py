@@ -1,0 +1,1 @@
+"""What starts Python processes for a learner's code: `check` in a terminal, the grader and its folder."""
