@@ -140,6 +140,12 @@ message_cancels_an_order = wrong("message", "claims an outcome")(
 message_promises_a_parcel = wrong("message", "claims an outcome")(
     RIGHT, MESSAGE, 'f"The parcel will arrive on Monday ({stopped})."'
 )
+message_has_handled_it = wrong("message", 'the words "was handled"')(
+    RIGHT, MESSAGE, 'f"Your request was handled, then came the {stopped}."'
+)
+message_has_taken_care = wrong("message", "claims an outcome")(
+    RIGHT, MESSAGE, 'f"{stopped}. The matter has been taken care of."'
+)
 message_says_that_all_is_well = wrong("message", "claims an outcome")(
     RIGHT, MESSAGE, 'f"{stopped}, but everything is fine."'
 )
@@ -190,6 +196,9 @@ message_of_what_was_left_undone = right(
     RIGHT,
     MESSAGE,
     'f"Nothing was changed and nothing was sent: the {stopped} came first. Please call 555."',
+)
+message_has_handled_nothing = right(
+    RIGHT, MESSAGE, 'f"Your request could not be handled and was not processed: {stopped}."'
 )
 message_in_another_language_too = right(RIGHT, MESSAGE, 'f"Ich habe keine Antwort ({stopped})."')
 

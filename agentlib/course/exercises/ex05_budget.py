@@ -28,7 +28,8 @@ NAMES = {"step limit": re.compile(r"step"), "budget limit": re.compile(r"budget|
 """How a message names the limit that ended the run."""
 
 CLAIM = re.compile(
-    r"\b(?:all|is|are|was|were|been) (?:\w+ )?(?:done|sent|ready|changed|fixed|booked|found)\b"
+    r"\b(?:all|is|are|was|were|been|being) (?:\w+ )?(?:done|sent|ready|changed|fixed|booked|found"
+    r"|handled|processed|settled|sorted|dealt with|looked after|taken care of)\b"
     r"|\b(?:shipped|delivered|solved|resolved|refunded|confirmed|approved|completed?|succe\w+)\b"
     r"|\bon (?:its|the|their) way\b|\b(?:all|everything is|everything was) (?:good|fine|well|right)\b"
     r"|\b(?:orders?|parcels?|bookings?|payments?|tickets?) (?:\w+ ){0,2}?"
