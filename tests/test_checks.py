@@ -193,6 +193,23 @@ def test_an_error_is_shown_with_the_learners_own_line():
     assert f"line {broken.__code__.co_firstlineno + 2}" in red.seen
 
 
+HINTS = {
+    "a dict as a key": (lambda: {{}: 1}, "can be no key"),
+    "a key that is not there": (lambda: {}["tool"], "has no such key"),
+    "what a line without return gave": (lambda: [].append(1).x, "Something there is None"),
+    "beyond the end": (lambda: [][0], "How long is it"),
+    "anything else": (lambda: len(3), "Which value did you expect there?"),
+}
+
+
+@pytest.mark.parametrize(("fail", "hint"), HINTS.values(), ids=HINTS)
+def test_an_error_of_a_common_kind_gets_a_question_of_its_own(fail, hint):
+    def fails(model, tools, goal, max_steps=10):
+        fail()
+
+    assert hint in check("ex01", fails).results[0].hints[0]
+
+
 def test_an_error_deep_in_a_library_is_shown_with_the_learners_line_too():
     def deep(model, tools, goal, max_steps=10):
         return json.loads("{")

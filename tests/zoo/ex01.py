@@ -105,6 +105,9 @@ reply_taken_apart_by_its_order = wrong("tool_run", "no tool ran")(
 # --- wrong: what becomes of the request
 
 only_the_result_recorded = wrong("request_kept", "its own request")(loop, REQUEST, "")
+history_begun_in_the_loop = wrong("request_kept", "made anew in each round")(
+    loop, "reply = model(history)", "history = [{'role': 'user', 'text': goal}]\nreply = model(history)"
+)
 history_made_anew_each_step = wrong("request_kept", "earlier request")(
     loop, (REQUEST, ""), (RESULT, f'history = [*{START}, reply, {{"role": "tool", "result": result}}]')
 )

@@ -207,7 +207,7 @@ guard_gives_way_at_last = wrong("ends", "Once held back")(
     ("if key in seen", "asked.append(key)\nif key in seen and asked.count(key) != 8"),
 )
 every_other_repeat_runs = wrong("ends", "Once held back")(RIGHT, "continue", "seen.clear()\ncontinue")
-reason_of_the_guard_at_the_limit = wrong("ends", "letter by letter")(
+reason_of_the_guard_at_the_limit = wrong("ends", "the reason of another ending")(
     RIGHT,
     (SEEN, f'{SEEN}\nstopped = "step limit"'),
     ("continue", 'stopped = "repeated call"\ncontinue'),

@@ -11,8 +11,8 @@ from agentlib.messages import Entry, call_key, calls_in, is_result, json_text, s
 from agentlib.views.describe import full_call, times
 
 __all__ = [
-    "crash", "holds", "is_request", "is_result", "position", "request_words", "requests_in", "results_in",
-    "same_call", "shortened", "shown", "what_came_back", "wrong_end",
+    "REASONS", "crash", "holds", "is_request", "is_result", "position", "request_words", "requests_in",
+    "results_in", "same_call", "shortened", "shown", "what_came_back", "wrong_end",
 ]  # fmt: skip
 
 
@@ -85,6 +85,10 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
+REASONS = ("answered", "step limit", "repeated call", "budget limit")
+"""The reasons to stop that exercises know."""
+
+
 # --- in a report
 
 
@@ -116,8 +120,8 @@ def crash(log: Log) -> Fault | None:
     outcome = log.outcome
     asked = len(log.asks)
     if "raised" in outcome:
-        hint = outcome["raised"].get("hint", "Read the line that is shown. Which value did you expect there?")
-        return Fault(_error_words(outcome["raised"]), hint)
+        error = outcome["raised"]
+        return Fault(_error_words(error), error.get("hint") or _error_hint(error))
     if outcome.get("ended") == TOO_OFTEN:
         if any(not call.tool for call in log.calls):
             return Fault(
@@ -134,6 +138,29 @@ def crash(log: Log) -> Fault | None:
     if "interrupted" in outcome:
         return Fault("an interrupt left the function")
     return None
+
+
+ERROR_HINTS = (
+    (
+        "unhashable type",
+        "A dict or a list can be no key, and stands in no set. Make a text of it first, such as "
+        "`json.dumps(value, sort_keys=True)`.",
+    ),
+    (
+        "KeyError",
+        "That dict has no such key. Which keys has it got at this line? `print(list(...))` shows them.",
+    ),
+    ("'NoneType'", "Something there is None. Which function gave it, and does each way out of it `return`?"),
+    ("IndexError", "The list is shorter than that. How long is it at the first call, and at the last?"),
+    ("UnboundLocalError", "No line had given that name a value. Is the line that does always reached?"),
+)
+"""Words of an error, and what to ask somebody who reads it for the first time."""
+
+
+def _error_hint(error: Entry) -> str:
+    words = f"{error['type']}: {error['message']}"
+    hints = (hint for said, hint in ERROR_HINTS if said in words)
+    return next(hints, "Read the line that is shown. Which value did you expect there?")
 
 
 def _error_words(error: Entry) -> str:
@@ -166,7 +193,9 @@ def wrong_end(log: Log, answer: str | None, steps: int, stopped: str) -> Fault |
     if value["stopped"] != stopped:
         return Fault(
             f'"stopped" was {json_text(value["stopped"])}, not {json_text(stopped)}',
-            f'The reason is one of the words in the task, letter by letter: here "{stopped}".',
+            f'"{value["stopped"]}" is the reason of another ending. Which line gave it, and when?'
+            if value["stopped"] in REASONS
+            else f'The reason is one of the words in the task, letter by letter: here "{stopped}".',
         )
     if value["answer"] != answer:
         if answer is None:

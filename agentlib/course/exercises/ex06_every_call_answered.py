@@ -172,7 +172,8 @@ def _wrong_runs(log: Log, number: int, expected: list[Entry], ran: list[Called])
         return Fault(
             f"{many}; what ran was: {got}; {request_words(out[0])} had been asked for before and was left "
             "out",
-            "A request that equals another one is a request of its own: it runs, and has its own result.",
+            "A request that equals another one is a request of its own, and runs. Was it left out as a "
+            "repeat, or as one too many? `max_steps` counts calls of the model.",
         )
     later = _runs_after(log, number + 1) or []
     if ran and any(_key(*_pair(call)) == _key(run.tool, run.kwargs) for call in out[:1] for run in later[:1]):

@@ -640,7 +640,10 @@ EXERCISE = Exercise(
         Criterion(
             "any_path", 2,
             "lets good agents pass, whatever path they took, and refuses one that does everything wrong",
-            nudge="Which of your tests looks at the path: at the order of tools, or at how many there are?",
+            nudge=(
+                "Which of your lines says that? Does it look at what came out, or at the path: the order of "
+                "tools, how many there are?"
+            ),
             hint=(
                 "Test what came out and what must not happen, never the way. Begin with an empty list of "
                 "problems."

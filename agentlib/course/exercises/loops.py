@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from agentlib.course.checking.evidence import (
+    REASONS,
     crash,
     holds,
     is_result,
@@ -310,9 +311,12 @@ def runs_the_tool(log: Log) -> Fault | None:
         asked = request_words(request)
         if fault is not None:
             return Fault(f"the model asked for {asked}; then: {fault.seen}", fault.hint)
+        stopped = log.returned.get("stopped")
         return Fault(
             f"the model asked for {asked}; no tool ran, and the function returned {what_came_back(log)}",
-            'A reply whose "type" is "tool" is a request. What does your loop do with it?',
+            f'It ended as "{stopped}" before this request ran. Which line says so, and what had it counted?'
+            if stopped in REASONS and stopped != "answered"
+            else 'A reply whose "type" is "tool" is a request. What does your loop do with it?',
         )
     if not log.asks:
         return crash(log) or Fault(f"nothing was asked and nothing ran; {what_came_back(log)} came back")
@@ -383,6 +387,11 @@ def _request_missing(log: Log, history: list[Any], number: int, earlier: int) ->
         return Fault(
             f"{read}; the earlier request for {asked} was gone",
             "The history has to grow. Which line makes it anew, or throws older entries away?",
+        )
+    if history == log.histories[number]:
+        return Fault(
+            f"{read}, as the call before did; its own request for {asked} was missing",
+            "Is the history made anew in each round, or does nothing go into it?",
         )
     odd = any(_is_odd(entry, requests) for entry in history)
     return Fault(
