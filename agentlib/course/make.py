@@ -50,7 +50,8 @@ CHECK_WORDS = (
 )
 
 NEXT_WORDS = (
-    "## Next\n\n{following}\n\n"
+    "## Next\n\nGo on with the lesson that sent you here, and with the lessons behind it, in their order.\n\n"
+    "{following}\n\n"
     "When all lines say *ok*, compare with [the solution](../solutions/{name}.ipynb). To begin anew, type in "
     "a terminal, in the folder of the course: `.venv/bin/python -m agentlib reset {number}` (on Windows "
     "`.venv\\Scripts\\python -m agentlib reset {number}`). Your work is kept beside it."

@@ -313,7 +313,7 @@ EXERCISE = Exercise(
             hint=(
                 'Your code does, in an honest sentence for each limit, such as "I stopped after 4 steps '
                 'without '
-                'an answer." or "I have no answer: my coins are used up."'
+                'an answer." or "I have no answer: the next call would cost more coins than are left."'
             ),
             judge=each(_says_it_in_words, "endless", "exactly enough", "both limits", "no coins"),
             after=(*WORKS, "step_limit", "budget"),

@@ -22,7 +22,7 @@ def long_history(run: Any) -> str | None:
 
 def _so_far(next_entries: int) -> Progress:
     """A run as `run_agent` shows it to a rule: with a history of so many entries."""
-    record, calls = History(), next_entries // 2
+    record, calls = History(), min(next_entries - 1, 1)  # of several requests in one step
     for number in range(next_entries):
         record.add({"role": "tool" if number else "user", "text": "Where is order 1043?"}, 6)
     return Progress("Where is order 1043?", record, float, 0.0, steps=calls, next_entries=next_entries)
@@ -40,7 +40,12 @@ TASKS = (
         cases=(
             call(0, 1, said="for 0 steps of 1"),
             call(6, 7, said="for 6 steps of 7"),
-            call(7, 7, said="for 7 steps of 7", hint="Call 8 would break a limit of 7, so it is not made"),
+            call(
+                7,
+                7,
+                said="for 7 steps of 7",
+                hint='Call 8 would break a limit of 7, so it is not made; the reason is "step limit"',
+            ),
             call(9, 7, said="for 9 steps of 7", hint="A limit that is passed already stops a run, too"),
         ),
         wrong=(
@@ -64,7 +69,13 @@ TASKS = (
             call(
                 9, 7, 16, said="for 9 coins used, a call of 7, a budget of 16", hint="16 of 16 breaks nothing"
             ),
-            call(9, 7, 15, said="for 9 coins used, a call of 7, a budget of 15", hint="Add the next call"),
+            call(
+                9,
+                7,
+                15,
+                said="for 9 coins used, a call of 7, a budget of 15",
+                hint='Add the next call; the reason is "budget limit"',
+            ),
             call(
                 0,
                 7,
@@ -104,6 +115,7 @@ TASKS = (
             Wrong("run.next_entries > 5", "run.next_entries >= 5", "reads 5 entries, it gave"),
             Wrong("run.next_entries", "next_entries", "it raised NameError"),
             Wrong("run.next_entries > 5", "run.next_entries >= 7", "reads 6 entries, it gave None"),
+            Wrong("run.next_entries > 5", "run.steps > 2", "reads 6 entries, it gave None"),
             Wrong("run.next_entries > 5", "run.next_entries == 6", "reads 9 entries, it gave None"),
             Wrong('"history too long"', "True", 'reads 6 entries, it gave True, not "history too long"'),
         ),

@@ -33,6 +33,12 @@ TASKS = (
                 said="for the number 5 and the text 5",
                 hint="Compare the values, not how they are written",
             ),
+            call(
+                ask("ferry_to", island="Texel"),
+                FERRY,
+                said="for an input with one name less",
+                hint="All of the input counts",
+            ),
         ),
         wrong=(
             Wrong(
@@ -69,6 +75,12 @@ TASKS = (
             call(FERRY, [FERRY, BUS, FERRY], said="for one that came twice before"),
             call(FERRY, [FERRY, BUS, LATER], said="for one that came first, with others in between"),
             call(FERRY, [TURNED, BUS], said="for one that came with its input in another order"),
+            call(
+                FERRY,
+                [{**TURNED, "id": "call_7"}],
+                said="for one that came with another id",
+                hint="`same_call` looks at the tool and the input alone",
+            ),
             call(
                 FERRY,
                 [BUS],

@@ -32,8 +32,8 @@ def steps_without_news(steps: Sequence[Sequence[Any]]) -> int:
     return dry
 
 
-def _cents(usd: float) -> str:
-    return f"{usd:.2f} dollars"
+def _cents(usd: float) -> float:
+    return round(usd, 2)
 
 
 STOP = "if result != results[-1]:\n            break\n        "
@@ -61,7 +61,7 @@ TASKS = (
         wrong=(
             Wrong("3600", "60", "for an hour of 60 calls"),
             Wrong("/ seconds_per_call", "* seconds_per_call", "for an hour of 60 calls"),
-            Wrong("/ 1_000_000", "", "120000000.00 dollars"),
+            Wrong("/ 1_000_000", "", "120000000"),
             Wrong("* usd_per_million ", "* 3 ", "for an hour of 60 calls, it gave"),
             Wrong("hours * 3600 / seconds_per_call", "hours * 60 * (60 // seconds_per_call)", "every 90 s"),
         ),
@@ -116,7 +116,11 @@ TASKS = (
             ),
             call([["a"], ["b"], ["a"], ["b"]], hint="Seen in any step before", said="for a, b, a, b"),
             call([["a"], ["a"], ["b"]], hint="One new result starts the count anew", said="for a, a, b"),
-            call([["a"], ["a", "c"], ["c"]], hint="One new result is news", said="for a step of two results"),
+            call(
+                [["a"], ["a", "c"], ["c"]],
+                hint="In step 2 `c` is news, in step 3 it is none",
+                said="for a step of two results",
+            ),
             call(
                 [["a", "b"], ["a", "b"]],
                 hint="Steps are counted, not results",

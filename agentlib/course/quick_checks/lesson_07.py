@@ -102,7 +102,12 @@ TASKS = (
         name="07 wrong types",
         ours=wrong_types,
         cases=(
-            call({"order_id": "1042", "days": 3}, {"order_id": str, "days": int}, look=_names),
+            call(
+                {"order_id": "1042", "days": 3},
+                {"order_id": str, "days": int},
+                look=_names,
+                hint="Give back a list; where all fits, an empty one",
+            ),
             call(
                 {"order_id": 1042, "days": 3},
                 {"order_id": str, "days": int},
@@ -148,7 +153,7 @@ TASKS = (
             ),
             call(_calls("a", "b"), [], said="for a, b with no result"),
             call(
-                _calls("c", "a", "b"), [{"id": "c"}], said="for c, a, b with a result for c", hint="In order"
+                _calls("c", "a", "b"), [{"id": "a"}], said="for c, a, b with a result for a", hint="In order"
             ),
         ),
         wrong=(

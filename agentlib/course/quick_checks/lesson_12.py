@@ -41,7 +41,10 @@ def _lines(value: Any) -> str | None:
     return f"{len(lines)} lines, {matched} matched: {lines}"
 
 
-FITS = "Keep only what `same_name` says yes to, and give back a list with one line for each number"
+FITS = (
+    "Keep only what `same_name` says yes to, and give back a list with one line for each number; "
+    "`close` gets the list of what fits"
+)
 SMALL = invoices.make_batch("B-31", Random(31), count=10)
 
 TASKS = (

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from agentlib.course.quick_checks.task import SmallTask, Wrong, call
+from agentlib.course.quick_checks.task import SmallTask, Words, Wrong, call
 from agentlib.messages import Entry, answer, ask, ask_together, user
 
 
@@ -43,12 +43,15 @@ def _asked(*calls: tuple[str, str, str]) -> list[Entry]:
 
 def _what_counts(reply: Any) -> Any:
     """Leave out what is free: a text beside requests, and whether one request stands alone."""
-    if not isinstance(reply, dict) or reply.get("type") == "answer":
+    if not isinstance(reply, dict):
+        return Words(f"a {type(reply).__name__}, and no dict")
+    if reply.get("type") == "answer":
         return reply
     calls = reply.get("calls", [reply])
     if ("calls" in reply) != (reply.get("type") == "tools"):
         return f"calls in a reply of the type {reply.get('type')!r}" if "calls" in reply else reply
-    return [{name: one.get(name) for name in ("id", "tool", "input")} for one in calls]
+    calls = [{name: one.get(name) for name in ("id", "tool", "input")} for one in calls]
+    return {"type": "tools", "calls": calls}
 
 
 ONE = _asked(("call_7", "weather", '{"place": "Rye", "days": 3}'))
@@ -89,6 +92,9 @@ TASKS = (
             Wrong('"id": call["id"], ', "", "for one request"),
             Wrong("    if calls:", '    if message.get("tool_calls") is not None:', "No request in the list"),
             Wrong('"calls": calls', '"calls": calls[:1]', "for two requests"),
+            Wrong(
+                'return {"type": "tools", "calls": calls,', "return calls or {", "it gave a list, and no dict"
+            ),
             Wrong('"type": "answer", ', "", "for a text, it gave {'text'"),
         ),
     ),
@@ -113,7 +119,12 @@ TASKS = (
         ours=has_seen,
         cases=(
             call(_seen({"mugs": 140}, {"mugs": 95}), [140, 95], said="for two results with both"),
-            call(_seen({"mugs": 140}), [140, 95], said="for one result", hint="The goal is no result"),
+            call(
+                _seen({"mugs": 140}),
+                [140, 95],
+                said="for one result",
+                hint="Each of the numbers has to stand in a result; the goal is none",
+            ),
             call(_seen("95 and 140"), [140, 95], said="for one result with both"),
             call([user("Hello."), answer("95 against 140.")], [140, 95], said="for a guess"),
             call(_seen("nothing", {"mugs": 95}, 140, "done"), [140, 95], said="for results in between"),

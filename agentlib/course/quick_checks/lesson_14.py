@@ -156,17 +156,17 @@ TASKS = (
         name="14 ask again",
         ours=ask_again,
         cases=(
-            FailingCalls(2, 3, "After a wait of 1 second, then 2, then 4, it is asked again."),
-            FailingCalls(0, 3),
             FailingCalls(
                 3, 3, "After the last attempt nothing is waited for: the error goes on, by `raise`."
             ),
+            FailingCalls(2, 3, "After a wait of 1 second, then 2, then 4, it is asked again."),
+            FailingCalls(0, 3),
             FailingCalls(4, 5),
             FailingCalls(1, 1),
             FailingCalls(1, 3, "Only a ConnectionError is worth another try.", ValueError),
         ),
         wrong=(
-            Wrong("sleep(2 ** attempt)", "sleep(attempt)", "wait 0 s"),
+            Wrong("            sleep(2 ** attempt)", "            sleep(attempt)", "wait 0 s"),
             Wrong(
                 "            if attempt == attempts - 1:\n                raise\n",
                 "            pass\n",
