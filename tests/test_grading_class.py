@@ -98,6 +98,7 @@ def test_a_plain_grade_without_a_note_needs_no_look(rows, status):
     assert not needs_look(replace(rows["right"], status=status, notes=()))
     assert needs_look(replace(rows["right"], status=status, notes=("odd",)))
     assert needs_look(replace(rows["right"], status="timed out", notes=()))
+    assert needs_look(replace(rows["right"], status="graded", points=0, notes=()))
 
 
 def test_no_sign_that_gives_orders_to_a_screen_or_turns_a_line_around_is_written_as_it_is(rows, tmp_path):

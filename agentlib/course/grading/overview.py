@@ -16,8 +16,12 @@ OWN_DATA = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^']*'|\d+(?:\.\d+)?")
 
 
 def needs_look(row: Row) -> bool:
-    """Whether an instructor should look at a row: it is no plain grade, or there is a note."""
-    return row.status not in (GRADED, NOT_STARTED) or bool(row.notes)
+    """Whether an instructor should look at a row: it is no plain grade, has no point, or there is a note."""
+    return (
+        row.status not in (GRADED, NOT_STARTED)
+        or (row.status == GRADED and not row.points)
+        or bool(row.notes)
+    )
 
 
 def stuck_at(exercise: str, rows: Sequence[Row]) -> dict[str, Any] | None:

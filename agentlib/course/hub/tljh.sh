@@ -7,7 +7,12 @@ address=${1:?"Give the address of the handout's git repository."}
 python=/opt/tljh/user/bin/python
 folder=/opt/agentlib-handout
 
-if [ -d "$folder" ]; then git -C "$folder" pull --quiet --ff-only; else git clone --quiet "$address" "$folder"; fi
+if [ -d "$folder" ]; then
+    git -C "$folder" remote set-url origin "$address"
+    git -C "$folder" pull --quiet --ff-only
+else
+    git clone --quiet "$address" "$folder"
+fi
 # --force-reinstall without what the course needs: a mended course may have the same version
 (cd "$folder" && "$python" -m pip install -q -r requirements.txt nbgitpuller==1.3.0)
 (cd "$folder" && "$python" -m pip install -q --no-deps --force-reinstall ./agentlib_course-*.whl)
